@@ -1,0 +1,221 @@
+"""From samples to what the solver needs: the only stage that touches the data.
+
+For tasks over the same n samples and labelled rows, with S = U + L, eliminate b and F from the
+joint objective.  What remains is least squares with correlated noise (docs/statistics.md):
+
+    min over F, b of  tr((F-Y)'U(F-Y)) + tr(F'LF) + mu ||X W + 1 b' - F||^2
+        =  floor + <X W - F0, M (X W - F0)>
+
+    F0    = S^-1 U Y                             the labels spread over the graph alone
+    floor = <F0-Y, U (F0-Y)> + <F0, L F0>        what that costs
+    M     = B - v v'/(1'v), B = (S^-1 + I/mu)^-1, v = B 1     see `noise`
+
+In the paper's letters ``mu R = X'M X`` and ``mu T = X'M F0``.  M is both of its forms,
+``mu (H - mu H P H)`` and ``S - S P S``, without the cancellation that either suffers somewhere.
+Labelled rows only, with F = Y, is the same with ``M = mu H`` and ``F0 = Y``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from cosift._conjugate_gradients import WIDTH
+from cosift._typing import Array, Indices, Matrix
+from cosift.noise import FactoredNoise, FactoredPrior, IterativePrior, Noise
+from cosift.quadratic import Dense, Factored, Implicit, Quadratic
+
+Product = Callable[[Array], Array]
+
+# Up to here n x n factors (200 MB) cost less than iterating.
+DENSE_SAMPLES = 5_000
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The smooth part ``floor + energy + <W, Q W> - 2 <W, q>`` of tasks that share samples.
+
+    Attributes
+    ----------
+    quadratic : Quadratic
+        ``Q = X'M X = mu R``, d x d.
+    linear : ndarray of shape (d, c)
+        ``q = X'M F0 = mu T``.
+    energy : float
+        ``<F0, M F0>``.
+    floor : float
+        What no W can undercut.
+    intercept : callable
+        From W (d, c) to the best b (c,).
+    labels : callable
+        From W (d, c) to the learned label matrix F (n, c).
+    """
+
+    quadratic: Quadratic
+    linear: Array
+    energy: float
+    floor: float
+    intercept: Callable[[Array], Array]
+    labels: Callable[[Array], Array]
+
+
+class SupervisedSamples:
+    """Labelled rows alone: ``mu ||X W + 1 b' - Y||_F^2``.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        Labelled samples.
+    Y : ndarray of shape (n, c)
+        Their labels.
+
+    Examples
+    --------
+    >>> samples = SupervisedSamples(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]))
+    >>> statistics = samples.statistics(mu=1.0)
+    >>> statistics.linear, statistics.energy  # sum of (x - 1)(y - 3) and of (y - 3)^2
+    (array([[4.]]), 8.0)
+    """
+
+    def __init__(self, X: Matrix, Y: Array) -> None:
+        self._X, self._mean = _prepared(X)
+        self._Y = Y
+
+    def statistics(self, mu: float) -> Statistics:
+        """What the solver needs for one weight of the fit."""
+        X, (n, d) = self._X, self._X.shape
+        Y_mean = self._Y.mean(axis=0)
+        Y = self._Y - Y_mean
+        mean = np.asarray(X.mean(axis=0)).ravel() if sp.issparse(X) else self._mean
+        quadratic: Quadratic
+        if not sp.issparse(X):
+            quadratic = _from_factor(np.sqrt(mu) * X)
+        elif n < d:
+            center = partial(_center, np.sqrt(mu))  # symmetric: its own adjoint
+            quadratic = Factored(_Whitened(X, center, center))
+        else:
+            quadratic = Dense(mu * ((X.T @ X).toarray() - n * np.outer(mean, mean)))
+        return Statistics(
+            quadratic,
+            linear=mu * np.asarray(X.T @ Y),
+            energy=mu * float(np.vdot(Y, Y)),
+            floor=0.0,
+            intercept=lambda W: Y_mean - mean @ W,
+            labels=lambda W: self._Y,
+        )
+
+
+class SemiSupervisedSamples:
+    """All rows of the tasks, the unlabelled ones tied in by the graph.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        All samples.
+    Y : ndarray of shape (n, c)
+        Labels, rows of zeros where unlabelled.
+    labeled : ndarray of bool, shape (n,)
+        Which rows are labelled.
+    laplacian : sparse array of shape (n, n)
+        L, positive semi-definite with L 1 = 0.
+    label_weight, unlabeled_weight : float
+        The diagonal of U on labelled and on unlabelled rows.
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        Y: Array,
+        labeled: NDArray[np.bool_],
+        laplacian: sp.csr_array,
+        label_weight: float = 1e6,
+        unlabeled_weight: float = 1.0,
+    ) -> None:
+        self._X, self._mean = _prepared(X)
+        U = np.where(labeled, label_weight, unlabeled_weight)
+        S = sp.csr_array(laplacian + sp.diags_array(U))
+        self._prior = FactoredPrior(S) if len(U) <= DENSE_SAMPLES else IterativePrior(S)
+        # F0 - Y rather than F0: beside weights of 1e6 the difference is what has digits.
+        shift = -self._prior.solve(laplacian @ Y)
+        self._F0 = Y + shift
+        self._floor = float(U @ (shift**2).sum(axis=1) + np.vdot(self._F0, laplacian @ self._F0))
+
+    def statistics(self, mu: float) -> Statistics:
+        """What the solver needs for one mu = alpha * beta."""
+        noise = self._prior.with_fit(mu)
+        weighed = noise.weigh(self._F0)
+
+        def residual(W: Array) -> tuple[Array, Array]:
+            misfit = self._F0 - np.asarray(self._X @ W)
+            b = noise.v @ misfit / noise.v.sum()
+            return misfit - b, b
+
+        return Statistics(
+            self._quadratic(noise),
+            linear=np.asarray(self._X.T @ weighed),
+            energy=float(np.vdot(self._F0, weighed)),
+            floor=self._floor,
+            intercept=lambda W: residual(W)[1] - self._mean @ W,
+            labels=lambda W: self._F0 - noise.smooth(residual(W)[0]),
+        )
+
+    def _quadratic(self, noise: Noise) -> Quadratic:
+        X, (n, d) = self._X, self._X.shape
+        if isinstance(noise, FactoredNoise):
+            if sp.issparse(X) and n < d:
+                return Factored(_Whitened(X, noise.whiten, noise.adjoint))
+            return _from_factor(noise.whiten(X))
+        if n < d:
+            return Implicit(X, noise.weigh)
+        Q = np.empty((d, d))
+        for first in range(0, d, WIDTH):
+            columns = slice(first, first + WIDTH)
+            Q[:, columns] = X.T @ noise.weigh(_array(X[:, columns]))
+        return Dense((Q + Q.T) / 2.0)
+
+
+class _Whitened(LinearOperator):
+    """``Z = K X`` for a sparse X, never formed but for the columns asked for.
+
+    ``whiten`` and ``adjoint`` are the products with K and K'.
+    """
+
+    def __init__(self, X: Matrix, whiten: Product, adjoint: Product) -> None:
+        super().__init__(np.float64, X.shape)
+        self._X, self._whiten, self._adjoint = X, whiten, adjoint
+
+    def _matmat(self, W: Array) -> Array:
+        return self._whiten(self._X @ W)
+
+    def _rmatmat(self, E: Array) -> Array:
+        return np.asarray(self._X.T @ self._adjoint(E))
+
+    def __getitem__(self, index: tuple[slice, Indices]) -> Array:
+        return self._whiten(self._X[index].toarray())
+
+
+def _from_factor(Z: Array) -> Quadratic:
+    """Q = Z'Z in the smaller of its two forms."""
+    return Factored(Z) if Z.shape[0] < Z.shape[1] else Dense(Z.T @ Z)
+
+
+def _prepared(X: Matrix) -> tuple[Matrix, Array]:
+    """X in double precision about its column means, and those; sparse X stays where it is."""
+    if sp.issparse(X):
+        return sp.csc_array(X, dtype=np.float64), np.zeros(X.shape[1])
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64))
+    return np.subtract(X, mean, dtype=np.float64), mean
+
+
+def _center(scale: float, V: Array) -> Array:
+    return np.asarray(scale * (V - V.mean(axis=0)))
+
+
+def _array(X: Matrix) -> Array:
+    return np.asarray(X.toarray() if sp.issparse(X) else X)
