@@ -137,11 +137,14 @@ def reweighted_point(problem: Problem, W: Array, smoothing: float) -> tuple[Arra
         inside, outside = penalty.gamma / np.hypot(values, least), penalty.gamma / least
         U, inside = U[:, inside < outside], inside[inside < outside]
     V = np.empty_like(W)
-    ends = np.cumsum(sizes)
+    of_column = np.repeat(np.arange(len(sizes)), sizes)
     for block in problem.blocks:
         # The tasks of a block share Q, but not the weights of their rows.
-        for task in np.unique(np.searchsorted(ends, block.columns, side="right")):
-            own = slice(ends[task] - sizes[task], ends[task])
+        tasks, firsts, counts = np.unique(
+            of_column[block.columns], return_index=True, return_counts=True
+        )
+        for task, first, count in zip(tasks, firsts, counts, strict=True):
+            own = slice(first, first + count)
             stiffness = Stiffness(weights[:, task], U, inside, outside)
-            V[:, own] = block.quadratic.solve_stiff(stiffness, 2.0 * problem.linear[:, own])
+            V[:, block.columns[own]] = block.quadratic.solve_stiff(stiffness, own)
     return V, np.repeat(weights, sizes, axis=1) * V

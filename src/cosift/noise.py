@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from scipy import linalg
 
 from cosift._conjugate_gradients import solve_spd
-from cosift._typing import Array, Matrix
+from cosift._typing import Array
 
 
 class FactoredPrior:
@@ -66,19 +66,11 @@ class FactoredNoise:
         ones = K.sum(axis=1)
         self.v = K.T @ ones
         K -= np.outer(ones, self.v / self.v.sum())
-        self._K = K
-
-    def whiten(self, X: Matrix) -> Array:
-        """``K X``."""
-        return np.asarray(self._K @ X)
-
-    def adjoint(self, E: Array) -> Array:
-        """``K' E``."""
-        return np.asarray(self._K.T @ E)
+        self.K = K
 
     def weigh(self, V: Array) -> Array:
         """``M V``."""
-        return self.adjoint(self.whiten(V))
+        return np.asarray(self.K.T @ (self.K @ V))
 
     def smooth(self, V: Array) -> Array:
         """``mu A^-1 V``: what of V the labels and the graph let through."""

@@ -32,8 +32,7 @@ class Block:
     """Tasks with one Hessian: ``<W_b, Q W_b> - 2 <W_b, q>`` on some columns of W."""
 
     quadratic: Quadratic
-    linear: Array  # q, (d, c_b)
-    columns: Indices  # (c_b,)
+    columns: Indices
 
 
 class Smooth(NamedTuple):
@@ -62,9 +61,9 @@ class Problem:
     def linear(self) -> Array:
         """Q of all tasks, (d, C)."""
         width = sum(len(block.columns) for block in self.blocks)
-        q = np.empty((self.blocks[0].quadratic.size, width))
+        q = np.empty((len(self.blocks[0].quadratic.linear), width))
         for block in self.blocks:
-            q[:, block.columns] = block.linear
+            q[:, block.columns] = block.quadratic.linear
         return q
 
     @property
@@ -97,10 +96,7 @@ class Problem:
         """The same problem with all other features held at zero."""
         if len(features) == self.shape[0]:
             return self
-        blocks = tuple(
-            Block(b.quadratic.restrict(features), b.linear[features], b.columns)
-            for b in self.blocks
-        )
+        blocks = tuple(Block(b.quadratic.restrict(features), b.columns) for b in self.blocks)
         return replace(self, blocks=blocks)
 
     def with_penalty(self, alpha: float, gamma: float) -> Problem:

@@ -1,33 +1,27 @@
-"""The Hessian of the smooth part, in the form that suits its shape.
+"""The smooth part of one set of tasks, ``<W, Q W> - 2 <W, q>``, in the form that suits its shape.
 
-A task's smooth part is ``<W, Q W> - 2 <W, q> + const`` with ``Q = mu * R``, d x d, positive
-semi-definite.  What solvers and the certificate ask of Q is the same whichever way it is held:
+``Q = X'M X = mu R`` is d x d, positive semi-definite, and ``q = X'M F0 = mu T``.  What solvers and
+the certificate ask is the same whichever way it is held:
 
 ==============  =====================================================================
 ``Dense``       Q itself: d is at most n, or a working set made it small
-``Factored``    Q = Z'Z with Z of n rows, fewer than d: nothing d x d is ever formed
-``Implicit``    Q = X' M X with M known by its products: both n and d are large
+``Factored``    ``Q = (K X)'(K X)`` with n below d: systems are n x n, nothing is d x d
+``Implicit``    ``Q = X' M X`` with M known by its products: both n and d are large
 ==============  =====================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from scipy import linalg
 
 from cosift._typing import Array, Indices, Matrix
-
-
-class Spectrum(NamedTuple):
-    """``Q = V diag(values) V'`` with orthonormal columns in V, (d, r), r at most d."""
-
-    values: Array
-    V: Array
 
 
 class Stiffness(NamedTuple):
@@ -42,43 +36,47 @@ class Stiffness(NamedTuple):
     outside: float
 
     def matrix(self) -> Array:
+        """E."""
         E = (self.U * (self.inside - self.outside)) @ self.U.T
         E[np.diag_indices_from(E)] += self.rows + self.outside
         return np.asarray(E)
 
-    def solve(self, B: Array) -> Array:
-        """``E^-1 B`` as a sum of two positive terms, so that nothing cancels; r x r systems.
+    def inverse(self) -> tuple[Array, Array]:
+        """``E^-1 = diag(a) + V V'`` as (a, V): a sum of positive terms, so that nothing cancels.
 
         With ``D = diag(rows)`` and G the rest of E, ``E^-1 = D^-1 - D^-1 (D^-1 + G^-1)^-1 D^-1``,
         and ``D^-1 + G^-1`` is a diagonal plus a positive matrix of rank r.
         """
         total = self.rows + self.outside
-        plain = B / total[:, None]
         if not self.inside.size:
-            return plain
-        U = self.U * (self.outside / total)[:, None]
+            return 1.0 / total, self.U
         inner = self.U.T @ (self.U * (self.rows * self.outside / total)[:, None])
-        inner[np.diag_indices_from(inner)] += (
-            self.inside * self.outside / (self.outside - self.inside)
-        )
-        return np.asarray(plain + U @ _solve_spd(inner, U.T @ B))
+        ratio = self.inside * self.outside / (self.outside - self.inside)
+        inner[np.diag_indices_from(inner)] += ratio
+        factor = linalg.cholesky(inner, lower=True, check_finite=False)
+        U = self.U * (self.outside / total)[:, None]
+        V = linalg.solve_triangular(factor, U.T, lower=True, check_finite=False).T
+        return 1.0 / total, V
 
 
 class Quadratic(Protocol):
-    """A positive semi-definite Q of shape (d, d)."""
+    """``<W, Q W> - 2 <W, q>`` for W of shape (d, c)."""
 
     @property
-    def size(self) -> int: ...
+    def linear(self) -> Array:
+        """q, (d, c)."""
+
     def product(self, W: Array) -> Array:
         """``Q W``."""
 
     def restrict(self, features: Indices) -> Quadratic:
-        """The principal submatrix of some features."""
+        """The same with all other features held at zero."""
 
-    @property
-    def spectrum(self) -> Spectrum: ...
-    def solve_stiff(self, stiffness: Stiffness, rhs: Array) -> Array:
-        """Solve ``(2 Q + E) V = rhs`` for the positive definite E of a `Stiffness`."""
+    def solve_tied(self, P: Array, rho: float) -> Array:
+        """``argmin_W <W, Q W> - 2 <W, q> + rho/2 ||W - P||^2``."""
+
+    def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
+        """``(2 Q + E)^-1 2 q`` for some columns of q."""
 
 
 @dataclass(frozen=True)
@@ -86,65 +84,79 @@ class Dense:
     """Q as a matrix."""
 
     Q: Array
-
-    @property
-    def size(self) -> int:
-        return len(self.Q)
+    linear: Array
+    _factors: dict[float, Array] = field(default_factory=dict, repr=False, compare=False)
 
     def product(self, W: Array) -> Array:
         return self.Q @ W
 
     def restrict(self, features: Indices) -> Dense:
-        return Dense(self.Q[np.ix_(features, features)])
+        return Dense(self.Q[np.ix_(features, features)], self.linear[features])
 
-    @cached_property
-    def spectrum(self) -> Spectrum:
-        values, V = linalg.eigh(self.Q, check_finite=False, driver="evd")
-        # Rounding makes the zero eigenvalues of a semi-definite matrix slightly negative.
-        return Spectrum(np.maximum(values, 0.0), V)
+    def solve_tied(self, P: Array, rho: float) -> Array:
+        factor = _factor_for(self._factors, rho, self.Q)
+        # A correction to P, so that the error of the factor counts against the correction only.
+        return P + _cho_solve(factor, 2.0 * (self.linear - self.Q @ P))
 
-    def solve_stiff(self, stiffness: Stiffness, rhs: Array) -> Array:
-        system = 2.0 * self.Q + stiffness.matrix()
-        return _solve_spd(system, rhs)
+    def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
+        factor = _cholesky(2.0 * self.Q + stiffness.matrix())
+        return _cho_solve(factor, 2.0 * self.linear[:, columns])
 
 
 @dataclass(frozen=True)
 class Factored:
-    """``Q = Z'Z`` for Z of shape (n, d) with n below d: an array or anything that acts like one.
+    """``||K X W - g||^2`` less a constant, with n below d: ``Q = (K X)'(K X)``, ``q = (K X)' g``.
 
-    Z needs ``Z @ W``, ``Z.T @ E`` and ``Z[:, features]``, the last an array.
+    K needs only ``K @ V`` and ``K.T @ V``.  X may be sparse; K X is never formed.
     """
 
-    Z: Matrix
-
-    @property
-    def size(self) -> int:
-        return int(self.Z.shape[1])
-
-    def product(self, W: Array) -> Array:
-        return np.asarray(self.Z.T @ (self.Z @ W))
-
-    def restrict(self, features: Indices) -> Quadratic:
-        Z = self.Z[:, features]
-        return Factored(Z) if Z.shape[0] < Z.shape[1] else Dense(Z.T @ Z)
+    X: Matrix  # (n, d)
+    K: Matrix  # (n, n)
+    target: Array  # g, (n, c)
+    _factors: dict[float, Array] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
-    def spectrum(self) -> Spectrum:
-        Z = self._columns()
-        values, U = linalg.eigh(Z @ Z.T, check_finite=False, driver="evd")
-        held = values > len(values) * np.finfo(float).eps * max(values[-1], 0.0)
-        values, U = values[held], U[:, held]
-        return Spectrum(values, Z.T @ (U / np.sqrt(values)))
+    def linear(self) -> Array:
+        return self._adjoint(self.target)
 
-    def solve_stiff(self, stiffness: Stiffness, rhs: Array) -> Array:
-        Z = self._columns()
-        EZ, ER = stiffness.solve(Z.T), stiffness.solve(rhs)
-        system = 2.0 * (Z @ EZ)  # n x n, by the formula of Woodbury
+    def product(self, W: Array) -> Array:
+        return self._adjoint(self._apply(W))
+
+    def restrict(self, features: Indices) -> Quadratic:
+        X = self.X[:, features]
+        if X.shape[0] < X.shape[1]:
+            return Factored(X, self.K, self.target)
+        Z = np.asarray(self.K @ _array(X))
+        return Dense(Z.T @ Z, Z.T @ self.target)
+
+    def solve_tied(self, P: Array, rho: float) -> Array:
+        factor = _factor_for(self._factors, rho, self._gram)
+        return P + self._adjoint(2.0 * _cho_solve(factor, self.target - self._apply(P)))
+
+    def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
+        # With Z = K X: (2 Z'Z + E)^-1 2 Z'g = E^-1 Z' (I + 2 Z E^-1 Z')^-1 2 g.
+        diagonal, V = stiffness.inverse()
+        XV = np.asarray(self.X @ V)
+        scaled = sp.csr_array(self.X * diagonal) if sp.issparse(self.X) else self.X * diagonal
+        system = 2.0 * self._both_sides(_array(scaled @ self.X.T) + XV @ XV.T)
         system[np.diag_indices_from(system)] += 1.0
-        return np.asarray(ER - 2.0 * EZ @ _solve_spd(system, Z @ ER))
+        solved = self._adjoint(_cho_solve(_cholesky(system), 2.0 * self.target[:, columns]))
+        return diagonal[:, None] * solved + V @ (V.T @ solved)
 
-    def _columns(self) -> Array:
-        return self.Z if isinstance(self.Z, np.ndarray) else self.Z[:, np.arange(self.size)]
+    @cached_property
+    def _gram(self) -> Array:
+        return self._both_sides(_array(self.X @ self.X.T))
+
+    def _both_sides(self, A: Array) -> Array:
+        """``K A K'`` for a symmetric A."""
+        return np.asarray(self.K @ (self.K @ A).T)
+
+    def _apply(self, W: Array) -> Array:
+        # Few columns: multiplying from the left reads X once, at twice the speed of X @ W.
+        return np.asarray(self.K @ (W.T @ self.X.T).T)
+
+    def _adjoint(self, E: Array) -> Array:
+        return np.asarray(((self.K.T @ E).T @ self.X).T)
 
 
 @dataclass(frozen=True)
@@ -153,32 +165,59 @@ class Implicit:
 
     X: Matrix
     weigh: Callable[[Array], Array]  # V -> M V
-
-    @property
-    def size(self) -> int:
-        return int(self.X.shape[1])
+    linear: Array
 
     def product(self, W: Array) -> Array:
         return np.asarray(self.X.T @ self.weigh(np.asarray(self.X @ W)))
 
     def restrict(self, features: Indices) -> Dense:
         X = self.X[:, features]
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        Q = X.T @ self.weigh(dense)
-        return Dense(np.asarray(Q + Q.T) / 2.0)
+        Q = np.asarray(X.T @ self.weigh(_array(X)))
+        return Dense((Q + Q.T) / 2.0, self.linear[features])
 
-    @property
-    def spectrum(self) -> Spectrum:
-        return self._dense.spectrum
+    def solve_tied(self, P: Array, rho: float) -> Array:
+        return self._dense.solve_tied(P, rho)
 
-    def solve_stiff(self, stiffness: Stiffness, rhs: Array) -> Array:
-        return self._dense.solve_stiff(stiffness, rhs)
+    def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
+        return self._dense.solve_stiff(stiffness, columns)
 
     @cached_property
     def _dense(self) -> Dense:
-        return self.restrict(np.arange(self.size))
+        return self.restrict(np.arange(self.X.shape[1]))
 
 
-def _solve_spd(A: Array, B: Array) -> Array:
-    factor = linalg.cho_factor(A, overwrite_a=True, check_finite=False)
-    return np.asarray(linalg.cho_solve(factor, B, check_finite=False))
+class Centering:
+    """``scale * (I - 1 1'/n)`` without the matrix."""
+
+    def __init__(self, scale: float) -> None:
+        self._scale = scale
+
+    @property
+    def T(self) -> Centering:  # noqa: N802 - as arrays have it
+        return self
+
+    def __matmul__(self, V: Array) -> Array:
+        return np.asarray(self._scale * (V - V.mean(axis=0)))
+
+
+def _factor_for(factors: dict[float, Array], rho: float, A: Array) -> Array:
+    """Cholesky factor of ``2 A + rho I``; the last one is kept, for rho changes seldom."""
+    if rho not in factors:
+        system = 2.0 * A
+        system[np.diag_indices_from(system)] += rho
+        factors.clear()
+        factors[rho] = _cholesky(system)
+    return factors[rho]
+
+
+def _cholesky(A: Array) -> Array:
+    factor: Array = linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+    return factor
+
+
+def _cho_solve(factor: Array, B: Array) -> Array:
+    return np.asarray(linalg.cho_solve((factor, True), B, check_finite=False))
+
+
+def _array(X: Matrix) -> Array:
+    return np.asarray(X.toarray() if sp.issparse(X) else X)

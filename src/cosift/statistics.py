@@ -19,19 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator
 
 from cosift._conjugate_gradients import WIDTH
-from cosift._typing import Array, Indices, Matrix
+from cosift._typing import Array, Matrix
 from cosift.noise import FactoredNoise, FactoredPrior, IterativePrior, Noise
-from cosift.quadratic import Dense, Factored, Implicit, Quadratic
-
-Product = Callable[[Array], Array]
+from cosift.quadratic import Centering, Dense, Factored, Implicit, Quadratic
 
 # Up to here n x n factors (200 MB) cost less than iterating.
 DENSE_SAMPLES = 5_000
@@ -44,9 +40,7 @@ class Statistics:
     Attributes
     ----------
     quadratic : Quadratic
-        ``Q = X'M X = mu R``, d x d.
-    linear : ndarray of shape (d, c)
-        ``q = X'M F0 = mu T``.
+        ``<W, Q W> - 2 <W, q>`` with ``Q = X'M X = mu R`` and ``q = X'M F0 = mu T``.
     energy : float
         ``<F0, M F0>``.
     floor : float
@@ -58,7 +52,6 @@ class Statistics:
     """
 
     quadratic: Quadratic
-    linear: Array
     energy: float
     floor: float
     intercept: Callable[[Array], Array]
@@ -79,7 +72,7 @@ class SupervisedSamples:
     --------
     >>> samples = SupervisedSamples(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]))
     >>> statistics = samples.statistics(mu=1.0)
-    >>> statistics.linear, statistics.energy  # sum of (x - 1)(y - 3) and of (y - 3)^2
+    >>> statistics.quadratic.linear, statistics.energy  # sum of (x - 1)(y - 3) and of (y - 3)^2
     (array([[4.]]), 8.0)
     """
 
@@ -94,16 +87,13 @@ class SupervisedSamples:
         Y = self._Y - Y_mean
         mean = np.asarray(X.mean(axis=0)).ravel() if sp.issparse(X) else self._mean
         quadratic: Quadratic
-        if not sp.issparse(X):
-            quadratic = _from_factor(np.sqrt(mu) * X)
-        elif n < d:
-            center = partial(_center, np.sqrt(mu))  # symmetric: its own adjoint
-            quadratic = Factored(_Whitened(X, center, center))
+        if n < d:
+            quadratic = Factored(X, Centering(np.sqrt(mu)), np.sqrt(mu) * Y)
         else:
-            quadratic = Dense(mu * ((X.T @ X).toarray() - n * np.outer(mean, mean)))
+            outer = n * np.outer(mean, mean) if sp.issparse(X) else 0.0
+            quadratic = Dense(mu * (_array(X.T @ X) - outer), mu * np.asarray(X.T @ Y))
         return Statistics(
             quadratic,
-            linear=mu * np.asarray(X.T @ Y),
             energy=mu * float(np.vdot(Y, Y)),
             floor=0.0,
             intercept=lambda W: Y_mean - mean @ W,
@@ -157,52 +147,28 @@ class SemiSupervisedSamples:
             return misfit - b, b
 
         return Statistics(
-            self._quadratic(noise),
-            linear=np.asarray(self._X.T @ weighed),
+            self._quadratic(noise, weighed),
             energy=float(np.vdot(self._F0, weighed)),
             floor=self._floor,
             intercept=lambda W: residual(W)[1] - self._mean @ W,
             labels=lambda W: self._F0 - noise.smooth(residual(W)[0]),
         )
 
-    def _quadratic(self, noise: Noise) -> Quadratic:
+    def _quadratic(self, noise: Noise, weighed: Array) -> Quadratic:
         X, (n, d) = self._X, self._X.shape
         if isinstance(noise, FactoredNoise):
-            if sp.issparse(X) and n < d:
-                return Factored(_Whitened(X, noise.whiten, noise.adjoint))
-            return _from_factor(noise.whiten(X))
+            if n < d:
+                return Factored(X, noise.K, noise.K @ self._F0)
+            Z = np.asarray(noise.K @ X)
+            return Dense(Z.T @ Z, Z.T @ (noise.K @ self._F0))
+        linear = np.asarray(X.T @ weighed)
         if n < d:
-            return Implicit(X, noise.weigh)
+            return Implicit(X, noise.weigh, linear)
         Q = np.empty((d, d))
         for first in range(0, d, WIDTH):
             columns = slice(first, first + WIDTH)
             Q[:, columns] = X.T @ noise.weigh(_array(X[:, columns]))
-        return Dense((Q + Q.T) / 2.0)
-
-
-class _Whitened(LinearOperator):
-    """``Z = K X`` for a sparse X, never formed but for the columns asked for.
-
-    ``whiten`` and ``adjoint`` are the products with K and K'.
-    """
-
-    def __init__(self, X: Matrix, whiten: Product, adjoint: Product) -> None:
-        super().__init__(np.float64, X.shape)
-        self._X, self._whiten, self._adjoint = X, whiten, adjoint
-
-    def _matmat(self, W: Array) -> Array:
-        return self._whiten(self._X @ W)
-
-    def _rmatmat(self, E: Array) -> Array:
-        return np.asarray(self._X.T @ self._adjoint(E))
-
-    def __getitem__(self, index: tuple[slice, Indices]) -> Array:
-        return self._whiten(self._X[index].toarray())
-
-
-def _from_factor(Z: Array) -> Quadratic:
-    """Q = Z'Z in the smaller of its two forms."""
-    return Factored(Z) if Z.shape[0] < Z.shape[1] else Dense(Z.T @ Z)
+        return Dense((Q + Q.T) / 2.0, linear)
 
 
 def _prepared(X: Matrix) -> tuple[Matrix, Array]:
@@ -211,10 +177,6 @@ def _prepared(X: Matrix) -> tuple[Matrix, Array]:
         return sp.csc_array(X, dtype=np.float64), np.zeros(X.shape[1])
     mean = np.asarray(X.mean(axis=0, dtype=np.float64))
     return np.subtract(X, mean, dtype=np.float64), mean
-
-
-def _center(scale: float, V: Array) -> Array:
-    return np.asarray(scale * (V - V.mean(axis=0)))
 
 
 def _array(X: Matrix) -> Array:

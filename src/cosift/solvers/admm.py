@@ -1,4 +1,4 @@
-"""The alternating direction method of multipliers, one spectral factor a task, accelerated.
+"""The alternating direction method of multipliers, one linear system a task, accelerated.
 
 Every norm of the penalty has its own copy Z_k of W with a multiplier; the weights rho_k say how
 hard W and a copy are tied.  In the form of Douglas and Rachford the state is one matrix S_k a norm:
@@ -7,8 +7,8 @@ hard W and a copy are tied.  In the form of Douglas and Rachford the state is on
     W   = argmin f(W) + sum_k rho_k/2 ||W - (2 Z_k - S_k)||^2
     S_k <- S_k + W - Z_k
 
-and ``rho_k (S_k - Z_k)`` is norm k's part of Theta.  With ``Q = V diag(e) V'`` the step in W is
-closed for every rho, so the weights may change freely; the map S -> S is sped up by Anderson
+and ``rho_k (S_k - Z_k)`` is norm k's part of Theta.  The step in W needs one Cholesky factor for
+each value of rho, which changes a few times at the start; the map S -> S is sped up by Anderson
 extrapolation.  Nothing is random.  Derivation: docs/solvers.md.
 """
 
@@ -22,7 +22,6 @@ from cosift._anderson import Anderson
 from cosift._typing import Array, Indices
 from cosift.certificate import Certificate, Witness, dual_bound, reweighted_witness
 from cosift.problem import Problem
-from cosift.quadratic import Spectrum
 from cosift.solvers.base import Recorder
 
 MEMORY = 10
@@ -67,7 +66,6 @@ def admm(problem: Problem, recorder: Recorder, max_iter: int, state: State) -> S
 
     The recorder must be of this problem.  The state given is not changed.
     """
-    step = _WeightedStep(problem)
     norms = problem.penalty.norms
     rho = state.rho
     Z = state.Z
@@ -80,7 +78,7 @@ def admm(problem: Problem, recorder: Recorder, max_iter: int, state: State) -> S
         iteration += 1
         recorder.n_iter += 1
         Z = np.stack([norm.prox(S_k, 1.0 / r) for norm, S_k, r in zip(norms, S, rho, strict=True)])
-        W = step(2.0 * Z - S, rho)
+        W = _tied(problem, 2.0 * Z - S, rho)
         image = S + (W - Z)
 
         if iteration % CHECK_EVERY == 0 or iteration == 1:
@@ -117,25 +115,14 @@ def admm(problem: Problem, recorder: Recorder, max_iter: int, state: State) -> S
     return State(Z, rho[:, None, None] * (S - Z), rho)
 
 
-class _WeightedStep:
-    """``argmin_W f(W) + sum_k rho_k/2 ||W - P_k||^2`` by one spectral factor a block."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._parts: list[tuple[Spectrum, Array, Indices]] = []
-        for block in problem.blocks:
-            spectrum = block.quadratic.spectrum
-            self._parts.append((spectrum, spectrum.V.T @ block.linear, block.columns))
-
-    def __call__(self, points: Array, rho: Array) -> Array:
-        total = rho.sum()
-        center = np.tensordot(rho / total, points, axes=1)
-        W = np.empty_like(center)
-        for (values, V), q, columns in self._parts:
-            own = center[:, columns]
-            # Only the part of `center` inside V moves; written so, nothing cancels.
-            e = values[:, None]
-            W[:, columns] = own + V @ (2.0 * (q - e * (V.T @ own)) / (2.0 * e + total))
-        return W
+def _tied(problem: Problem, points: Array, rho: Array) -> Array:
+    """``argmin_W f(W) + sum_k rho_k/2 ||W - P_k||^2``."""
+    total = float(rho.sum())
+    center = np.tensordot(rho / total, points, axes=1)
+    W = np.empty_like(center)
+    for block in problem.blocks:
+        W[:, block.columns] = block.quadratic.solve_tied(center[:, block.columns], total)
+    return W
 
 
 def _balance(W: Array, Z: Array, S: Array, previous: Array) -> Array:

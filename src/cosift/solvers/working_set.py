@@ -2,7 +2,7 @@
 
 Where Theta of a feature lies within the rows' ball for every task, its row of W may stay zero
 whatever the trace norm's part.  So the problem is solved on a working set, Theta is computed for
-all features, those outside the ball join (at most doubling the set), and the bound of the whole
+all features, those outside the ball join (a few times the set at most), and the bound of the whole
 problem decides when to stop.  What one round learned starts the next.
 """
 
@@ -20,6 +20,7 @@ from cosift.solvers.base import Recorder
 
 # A set of this size costs next to nothing, so no round starts smaller.
 FEW = 100
+GROWTH = 4
 
 
 def solve(problem: Problem, recorder: Recorder, max_iter: int, warm: State | None = None) -> State:
@@ -70,7 +71,7 @@ def _grown(problem: Problem, features: Indices, V: Array) -> Indices:
     norms = row_norms(problem.smooth(V).theta, problem.penalty.sizes).max(axis=1)
     norms[features] = 0.0
     outside = np.flatnonzero(norms > problem.penalty.alpha)
-    room = max(FEW, 2 * len(features)) - len(features)
+    room = max(FEW, GROWTH * len(features)) - len(features)
     strongest = outside[np.argsort(-norms[outside], kind="stable")[:room]]
     grown = np.union1d(features, strongest)
     # A set of most features saves nothing over all of them.
