@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosift._anderson import Anderson
+from cosift._splitting import Splitting
 from cosift._typing import Array
 from cosift.penalties import Penalty, right_spectrum, row_norms
-
-ADAPT_AT = frozenset({5, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640})
 
 
 class Bracket(NamedTuple):
@@ -73,15 +71,14 @@ def gauge(
         return Bracket(upper, upper)
     rows, trace = penalty.norms
     size = penalty.value(theta)
-    rho = 0.1 * size
-    S = np.stack([theta, theta]) / size
-    memory = Anderson(10)
-    best, fallback = np.inf, S
-    previous: Array | None = None
-    for iteration in range(1, max_iter + 1):
-        Z = _into_ball(penalty, S)
-        V = (2.0 * Z - S).mean(axis=0) + theta / (2.0 * rho)
-        A, B = rho * (S - Z)
+    pair = np.stack([theta, theta])
+    # Both copies of V lie in one ball, so they are one copy of the pair.
+    iteration = Splitting([pair / size], np.array([0.1 * size]))
+    while iteration.iteration < max_iter:
+        Z = _into_ball(penalty, iteration.S[0])
+        rho = iteration.rho[0]
+        V = (2.0 * Z - iteration.S[0]).mean(axis=0) + theta / (2.0 * rho)
+        A, B = iteration.parts([Z])[0]
         upper = min(
             upper,
             max(rows.gauge(A), trace.gauge(theta - A)),
@@ -91,27 +88,7 @@ def gauge(
         decided = threshold is not None and (upper <= threshold or lower > threshold)
         if decided or upper <= lower * (1.0 + rtol):
             break
-
-        image = S + (V - Z)
-        if iteration in ADAPT_AT and previous is not None:
-            primal = float(np.linalg.norm(V - Z) / np.linalg.norm(Z))
-            dual = float(np.linalg.norm(Z - previous) / np.linalg.norm(S - Z))
-            factor = float(np.clip(np.sqrt(primal / max(dual, 1e-12)), 0.1, 10.0))
-            if not 0.5 <= factor <= 2.0:
-                S = Z + (image - Z) / factor
-                rho *= factor
-                memory.forget()
-                best, previous = np.inf, None
-                continue
-        previous = Z
-        residual = float(np.linalg.norm(image - S))
-        if residual > 2.0 * best:
-            S, best = fallback, np.inf
-            memory.forget()
-            continue
-        if residual < best:
-            best, fallback = residual, image
-        S = memory.step(S, image)
+        iteration.advance([Z], [np.stack([V, V])])
     return Bracket(min(lower, upper), upper)
 
 
