@@ -57,7 +57,6 @@ class FactoredNoise:
     """
 
     def __init__(self, factor: Array, mu: float) -> None:
-        self._factor, self._mu = factor, mu
         inner = factor.T @ factor
         inner[np.diag_indices_from(inner)] += mu
         inner = linalg.cholesky(inner, lower=True, overwrite_a=True, check_finite=False)
@@ -71,12 +70,6 @@ class FactoredNoise:
     def weigh(self, V: Array) -> Array:
         """``M V``."""
         return np.asarray(self.K.T @ (self.K @ V))
-
-    def smooth(self, V: Array) -> Array:
-        """``mu A^-1 V``: what of V the labels and the graph let through."""
-        A = self._factor @ self._factor.T
-        A[np.diag_indices_from(A)] += self._mu
-        return np.asarray(self._mu * linalg.solve(A, V, assume_a="pos", check_finite=False))
 
 
 class IterativeNoise:
@@ -96,12 +89,9 @@ class IterativeNoise:
         """``M V``."""
         return self._precision(V - (self.v @ V) / self.v.sum())
 
-    def smooth(self, V: Array) -> Array:
-        """``mu A^-1 V``."""
-        return self._mu * solve_spd(self._A, V)
-
     def _precision(self, V: Array) -> Array:
-        F = self.smooth(V)
+        """``B V``."""
+        F = self._mu * solve_spd(self._A, V)
         return np.where(self._loose, self._S @ F, self._mu * (V - F))
 
 

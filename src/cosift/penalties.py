@@ -50,8 +50,10 @@ def right_spectrum(W: Array) -> tuple[Array, Array]:
     1e-8 of the largest carry no digits, which the proximal operator does not notice: there
     ``max(0, 1 - step/s)`` multiplies something that small.
     """
+    scale = np.abs(W).max(initial=0.0) or 1.0  # squares must neither vanish nor overflow
+    W = W / scale
     squares, V = linalg.eigh(W.T @ W, check_finite=False)
-    return np.sqrt(np.maximum(squares[::-1], 0.0)), V[:, ::-1]
+    return scale * np.sqrt(np.maximum(squares[::-1], 0.0)), V[:, ::-1]
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class SemiSupervisedSamples:
             energy=float(np.vdot(self._F0, weighed)),
             floor=self._floor,
             intercept=lambda W: residual(W)[1] - self._mean @ W,
-            labels=lambda W: self._F0 - noise.smooth(residual(W)[0]),
+            labels=lambda W: self._F0 - self._prior.solve(noise.weigh(residual(W)[0])),
         )
 
     def _quadratic(self, noise: Noise, weighed: Array) -> Quadratic:

@@ -1,0 +1,325 @@
+"""The convex family: one objective, one solver, four selectors.
+
+    min over W    f_mu(W) + alpha * sum_l ||W_l||_{2,1} + gamma * ||W||_*
+
+with f_mu from all rows (`SemiSupervisedSelector`, mu = alpha*beta) or from the labelled ones
+(`SupervisedSelector`, mu = 1).  A method without ``gamma`` has gamma = 0.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from cosift._typing import Array, Matrix
+from cosift.graph import local_laplacian
+from cosift.labels import Task
+from cosift.path import (
+    Cell,
+    Family,
+    Group,
+    Samples,
+    Settings,
+    Solution,
+    penalty_scales,
+    solve_grid,
+    solve_path,
+)
+from cosift.selectors._linear import LinearSelector
+from cosift.selectors._parameters import check_number, check_option
+from cosift.solvers import SOLVERS
+from cosift.statistics import SemiSupervisedSamples, SupervisedSamples
+
+WEIGHTS = ("alpha", "beta", "gamma")
+Sampler = Callable[[Task, Array], Samples]
+
+
+class ConvexSelector(LinearSelector):
+    """Base class of the convex family.
+
+    Attributes
+    ----------
+    objective_ : float
+        Objective at ``coef_``.
+    dual_bound_ : float
+        A lower bound on the least objective.
+    dual_gap_ : float
+        ``objective_ - dual_bound_``: the objective is at most this far from its least.
+    converged_ : bool
+        Whether the gap is at most ``tol`` times the objective at W = 0.
+    n_iter_ : int
+        Iterations of the solver; 0 if W = 0 was seen to be optimal at once.
+    history_ : list of Progress
+        Tuples (iteration, seconds, objective, dual_bound).
+    """
+
+    alpha: float
+    solver: str
+    tol: float
+    max_iter: int
+
+    def grid(
+        self,
+        X: Any,
+        y: Any,
+        tasks: Any = None,
+        *,
+        alpha: Iterable[float] | None = None,
+        beta: Iterable[float] | None = None,
+        gamma: Iterable[float] | None = None,
+    ) -> Iterator[Self]:
+        """Fit every combination of some weights, computing what they share once.
+
+        Parameters
+        ----------
+        X, y, tasks
+            As in ``fit``.
+        alpha, beta, gamma : iterable of float, optional
+            Values to combine; without them, the selector's own. Only weights the method has.
+
+        Returns
+        -------
+        iterator of selectors
+            Fitted clones, one a combination, each as its own ``fit`` would give up to ``tol``.
+            They come in the order of solving: by mu = alpha*beta ascending (if the method has
+            beta), then alpha descending, then gamma descending.
+        """
+        values = {name: [value] for name, value in self._weights().items()}
+        for name, given in zip(WEIGHTS, (alpha, beta, gamma), strict=True):
+            if given is None:
+                continue
+            if name not in values:
+                raise ValueError(
+                    f"{type(self).__name__} has no {name}: its weights are {', '.join(values)}. "
+                    f"Got {name}={given!r}."
+                )
+            values[name] = list(given)
+            if not values[name]:
+                raise ValueError(f"{name} must hold at least one value. Got {given!r}.")
+        combinations = product(*values.values())
+        members = [
+            clone(self).set_params(**dict(zip(values, combination, strict=True)))
+            for combination in combinations
+        ]
+        for member in members:
+            member._check_parameters()
+        shared = clone(self)
+        X, labels = shared._read(X, y, tasks)
+        family = shared._family(X, labels)
+        cells = [member._cell() for member in members]
+        solutions = solve_grid(family, cells, self._settings())
+        return (members[i]._adopt(shared)._store(labels, solution) for i, solution in solutions)
+
+    def path(
+        self, X: Any, y: Any, tasks: Any = None, *, n_penalties: int = 20, eps: float = 1e-3
+    ) -> Iterator[Self]:
+        """Fit under weaker and weaker penalties, from the first at which nothing is selected.
+
+        mu and the ratio of alpha to gamma stay as they are; the scale of both goes down
+        geometrically from the least at which W = 0 is optimal, each fit starting from the last.
+
+        Parameters
+        ----------
+        X, y, tasks
+            As in ``fit``.
+        n_penalties : int, default=20
+            Number of fits.
+        eps : float, default=1e-3
+            The last scale as a share of the first.
+
+        Returns
+        -------
+        iterator of selectors
+            Fitted clones, strongest penalty first, with their weights as parameters: ``alpha`` and
+            ``gamma`` scaled and ``beta = mu / alpha``.
+        """
+        check_number("n_penalties", n_penalties, at_least=1, integer=True)
+        check_number("eps", eps, above=0, below=1)
+        self._check_parameters()
+        shared = clone(self)
+        X, labels = shared._read(X, y, tasks)
+        cell = self._cell()
+        fixed = shared._family(X, labels).at(cell.mu)
+        scales = penalty_scales(fixed.problem(cell.alpha, cell.gamma), n_penalties, eps)
+        return (
+            clone(self)
+            .set_params(**self._weights_of(solution.cell))
+            ._adopt(shared)
+            ._store(labels, solution)
+            for solution in solve_path(fixed, cell, scales, self._settings())
+        )
+
+    def _fit_tasks(self, X: Matrix, tasks: list[Task]) -> None:
+        ((_, solution),) = solve_grid(self._family(X, tasks), [self._cell()], self._settings())
+        self._store(tasks, solution)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("alpha", self.alpha, above=0)
+        if "gamma" in self._weights():
+            check_number("gamma", self._weights()["gamma"], at_least=0)
+        check_option("solver", self.solver, SOLVERS)
+        check_number("tol", self.tol, above=0)
+        check_number("max_iter", self.max_iter, at_least=1, integer=True)
+
+    def _settings(self) -> Settings:
+        return Settings(self.solver, self.tol, self.max_iter)
+
+    def _weights(self) -> dict[str, float]:
+        """The weights that the method has, by name."""
+        return {name: getattr(self, name) for name in WEIGHTS if hasattr(self, name)}
+
+    def _cell(self) -> Cell:
+        """The weights as the problem knows them."""
+        weights = self._weights()
+        mu = weights["alpha"] * weights["beta"] if "beta" in weights else 1.0
+        return Cell(float(mu), float(weights["alpha"]), float(weights.get("gamma", 0.0)))
+
+    def _weights_of(self, cell: Cell) -> dict[str, float]:
+        """Inverse of ``_cell``."""
+        weights = {"alpha": cell.alpha, "beta": cell.mu / cell.alpha, "gamma": cell.gamma}
+        return {name: weights[name] for name in self._weights()}
+
+    def _family(self, X: Matrix, tasks: list[Task]) -> Family:
+        """Group the tasks that share rows and labelled rows."""
+        sizes = np.array([task.Y.shape[1] for task in tasks])
+        columns = np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])
+        members: dict[tuple[bytes, bytes], list[int]] = {}
+        for i, task in enumerate(tasks):
+            members.setdefault((task.rows.tobytes(), task.labeled.tobytes()), []).append(i)
+        sampler = self._sampler(X)
+        groups = []
+        for same in members.values():
+            Y = np.hstack([tasks[i].Y for i in same])
+            samples = sampler(tasks[same[0]], Y)
+            groups.append(Group(samples, np.concatenate([columns[i] for i in same])))
+        return Family(tuple(groups), sizes)
+
+    @abstractmethod
+    def _sampler(self, X: Matrix) -> Sampler:
+        """A function from a task and its labels (or those of several alike) to `Samples`."""
+
+    def _adopt(self, shared: Self) -> Self:
+        """Take over what validation learned about X."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(shared, name):
+                setattr(self, name, getattr(shared, name))
+        return self
+
+    def _store(self, tasks: list[Task], solution: Solution) -> Self:
+        result, problem = solution.result, solution.problem
+        theta = problem.smooth(result.W).theta
+        self._set_linear(tasks, result.W, solution.intercept, theta)
+        self.objective_, self.dual_bound_ = result.objective, result.dual_bound
+        self.dual_gap_ = result.gap
+        self.converged_ = bool(result.converged)
+        self.n_iter_, self.history_ = result.n_iter, result.history
+        if not self.converged_:
+            weights = ", ".join(f"{name}={value:g}" for name, value in self._weights().items())
+            warnings.warn(
+                f"{type(self).__name__}({weights}) did not converge in {result.n_iter} "
+                f"iterations: objective {result.objective:.6g}, dual bound "
+                f"{result.dual_bound:.6g}. The gap of {result.gap:.3g} is "
+                f"{result.gap / problem.at_zero:.2g} of the objective at W = 0, above "
+                f"tol={self.tol:g}. Raise max_iter (now {self.max_iter}), or tol if that accuracy "
+                "will do.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+
+class SupervisedSelector(ConvexSelector):
+    """``f(W) = sum_l min over b_l of ||X_l W_l + 1 b_l' - Y_l||_F^2`` over the labelled rows."""
+
+    def _sampler(self, X: Matrix) -> Sampler:
+        def samples(task: Task, Y: Array) -> SupervisedSamples:
+            return SupervisedSamples(_rows(X, task.rows[task.labeled]), Y[task.labeled])
+
+        return samples
+
+
+class SemiSupervisedSelector(ConvexSelector):
+    """All rows, the unlabelled ones tied in by the local discriminant Laplacian.
+
+    Attributes
+    ----------
+    transduction_ : list of ndarray
+        The learned label matrix F_l of each task, (n_l, c_l), its rows those of the task in X.
+    """
+
+    beta: float
+    n_neighbors: int
+    local_ridge: float
+    label_weight: float
+    unlabeled_weight: float
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("beta", self.beta, above=0)
+        check_number("n_neighbors", self.n_neighbors, at_least=1, integer=True)
+        check_number("local_ridge", self.local_ridge, above=0)
+        check_number("label_weight", self.label_weight, above=0)
+        check_number("unlabeled_weight", self.unlabeled_weight, at_least=0)
+        mu = self.alpha * self.beta
+        if not 0 < mu < np.inf:
+            raise ValueError(
+                f"alpha * beta must be a positive, finite number. Got {self.alpha!r} * "
+                f"{self.beta!r} = {mu!r}."
+            )
+
+    def _sampler(self, X: Matrix) -> Sampler:
+        laplacians: dict[bytes, Matrix] = {}
+
+        def samples(task: Task, Y: Array) -> SemiSupervisedSamples:
+            own, key = _rows(X, task.rows), task.rows.tobytes()
+            if key not in laplacians:
+                laplacians[key] = local_laplacian(own, self.n_neighbors, self.local_ridge)
+            if self.unlabeled_weight == 0:
+                _check_reached(laplacians[key], task)
+            return SemiSupervisedSamples(
+                own, Y, task.labeled, laplacians[key], self.label_weight, self.unlabeled_weight
+            )
+
+        return samples
+
+    def _store(self, tasks: list[Task], solution: Solution) -> Self:
+        super()._store(tasks, solution)
+        F: list[Array] = [np.empty(0)] * len(tasks)
+        ends = np.cumsum(solution.fixed.sizes)
+        for (group, _), labels in zip(solution.fixed.parts, solution.labels, strict=True):
+            owners = np.searchsorted(ends, group.columns, side="right")
+            for task in np.unique(owners):
+                F[task] = labels[:, owners == task]
+        self.transduction_ = F
+        return self
+
+
+def _rows(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
+    """Some rows of X; X itself, not a copy, if they are all of them."""
+    if len(rows) == X.shape[0]:
+        return X
+    return X[rows] if isinstance(X, np.ndarray) else X.tocsr()[rows]
+
+
+def _check_reached(laplacian: Matrix, task: Task) -> None:
+    """With no weight of their own, unlabelled rows get their labels through the graph alone."""
+    count, component = connected_components(laplacian, directed=False)
+    lost = np.setdiff1d(np.arange(count), component[task.labeled])
+    if lost.size:
+        n_lost = int(np.isin(component, lost).sum())
+        raise ValueError(
+            f"unlabeled_weight=0 leaves rows without any label: in task {task.name!r}, {n_lost} "
+            f"rows connect to no labelled row through the graph, the first at row "
+            f"{task.rows[np.isin(component, lost)][0]}. Use a positive unlabeled_weight, a "
+            "larger n_neighbors, or label one of them."
+        )
