@@ -97,7 +97,5 @@ def _printed(tasks) -> np.ndarray:
         D_shared = 0.5 * (vectors / np.sqrt(np.maximum(values, eps))) @ vectors.T
         for task, (Rl, Tl) in enumerate(zip(R, T, strict=True)):
             D = np.diag(0.5 / np.sqrt((W[task] ** 2).sum(axis=1) + eps))
-            W[task] = (
-                np.linalg.inv(Rl + ALPHA / BETA * D + GAMMA / (ALPHA * BETA) * D_shared) @ Tl
-            )
+            W[task] = np.linalg.inv(Rl + ALPHA / BETA * D + GAMMA / (ALPHA * BETA) * D_shared) @ Tl
     return np.hstack(W)

@@ -10,6 +10,7 @@ The objective, with X of shape (n, d) and H = I - 11'/n::
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import cvxpy as cp
@@ -70,10 +71,14 @@ def _solve(terms, coefficients, gamma):
 
 
 def _run(problem, accuracy=1e-10):
-    """Run Clarabel and insist that it is sure of its answer."""
-    problem.solve(solver=cp.CLARABEL, tol_gap_rel=accuracy, tol_gap_abs=accuracy, tol_feas=accuracy)
-    assert problem.status == cp.OPTIMAL, problem.status
-    return float(problem.value)
+    """Run Clarabel as accurately as it can, and insist that it is sure of its answer."""
+    for tol in (accuracy, 1e-9, 1e-8):  # which it reaches depends on the machine, now and then
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            problem.solve(solver=cp.CLARABEL, tol_gap_rel=tol, tol_gap_abs=tol, tol_feas=tol)
+        if problem.status == cp.OPTIMAL:
+            return float(problem.value)
+    raise AssertionError(f"the oracle is not sure: {problem.status}")
 
 
 def _root(L):

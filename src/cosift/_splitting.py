@@ -22,6 +22,7 @@ from cosift._typing import Array
 MEMORY = 10
 # The weights settle early: every change starts the extrapolation anew.
 ADAPT_AT = frozenset({5, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920})
+LARGEST = 10.0  # factor on the weights at one time
 TINY = float(np.finfo(float).tiny)
 
 
@@ -45,8 +46,8 @@ class Splitting:
         self.S = list(S)
         self.rho = rho
         self.iteration = 0
+        self._previous: Sequence[Array] = self.S
         self._memory = Anderson(MEMORY)
-        self._previous: Sequence[Array] | None = None
         self._best, self._fallback = np.inf, self.S
 
     def parts(self, Z: Sequence[Array]) -> list[Array]:
@@ -57,19 +58,16 @@ class Splitting:
         """Take the step from S with copies Z and tied point V."""
         self.iteration += 1
         image = [S + (v - z) for S, v, z in zip(self.S, V, Z, strict=True)]
-        if self.iteration in ADAPT_AT and self._previous is not None:
-            factors = self._balance(Z, V)
-            if np.any(factors != 1.0):
+        if self.iteration in ADAPT_AT:
+            factor = self._balance(Z, V)
+            if not 0.5 <= factor <= 2.0:
                 # The parts rho (S - Z) keep their values.
-                self.S = [z + (s - z) / f for z, s, f in zip(Z, image, factors, strict=True)]
-                self.rho = self.rho * factors
-                self._previous = None
+                self.S = [z + (s - z) / factor for z, s in zip(Z, image, strict=True)]
+                self.rho = self.rho * factor
                 self._forget()
                 return
         self._previous = Z
-        residual = float(
-            np.sqrt(sum(r * np.vdot(v - z, v - z) for r, v, z in zip(self.rho, V, Z, strict=True)))
-        )
+        residual = self._size(V, Z)
         if residual > 2.0 * self._best:
             # The extrapolation went astray: back to the best plain step.
             self.S = self._fallback
@@ -84,18 +82,19 @@ class Splitting:
         self._memory.forget()
         self._best, self._fallback = np.inf, self.S
 
-    def _balance(self, Z: Sequence[Array], V: Sequence[Array]) -> Array:
-        """Factors on rho that bring primal and dual residuals, both relative, together."""
-        assert self._previous is not None
-        factors = np.ones(len(self.rho))
-        for k, (z, v, s, before) in enumerate(zip(Z, V, self.S, self._previous, strict=True)):
-            size = max(float(np.linalg.norm(z)), float(np.linalg.norm(v)), TINY)
-            primal = float(np.linalg.norm(v - z)) / size
-            dual = float(np.linalg.norm(z - before)) / max(float(np.linalg.norm(s - z)), TINY)
-            factor = float(np.clip(np.sqrt(primal / max(dual, TINY)), 0.1, 10.0))
-            if not 0.5 <= factor <= 2.0:
-                factors[k] = factor
-        return factors
+    def _balance(self, Z: Sequence[Array], V: Sequence[Array]) -> float:
+        """The factor on rho that brings primal and dual infeasibility, both relative, together.
+
+        V - Z is the one, to be seen beside Z, and the last step of Z the other, beside S - Z.
+        """
+        primal = self._size(V, Z) * self._size(self.S, Z)
+        dual = max(self._size(Z, self._previous) * self._size(Z), TINY)
+        return float(np.sqrt(np.clip(primal, dual / LARGEST**2, dual * LARGEST**2) / dual))
+
+    def _size(self, arrays: Sequence[Array], less: Sequence[Array] | None = None) -> float:
+        """``sqrt(sum_k rho_k ||A_k - B_k||^2)``, the norm in which a step never goes astray."""
+        gaps = arrays if less is None else [a - b for a, b in zip(arrays, less, strict=True)]
+        return float(np.sqrt(sum(r * np.vdot(g, g) for r, g in zip(self.rho, gaps, strict=True))))
 
     def _flat(self, arrays: Sequence[Array]) -> Array:
         scaled = [np.sqrt(r) * a.ravel() for r, a in zip(self.rho, arrays, strict=True)]

@@ -142,14 +142,16 @@ class Penalty:
             return self.norms[0].gauge(theta)
         sparse, low_rank = self.norms
         A = theta if rows is None else rows
-        best = max(sparse.gauge(A), low_rank.gauge(theta - A))
+        B = theta - A
+        best = max(sparse.gauge(A), low_rank.gauge(B))
         for _ in range(sweeps):
             if best <= 1.0:
                 break
-            B = theta - A
-            B -= low_rank.prox(B, 1.0)
+            # A projection has gauge 1 but for rounding, and rounding counts: it is measured.
+            B = B - low_rank.prox(B, 1.0)
             A = theta - B
-            best = min(best, max(sparse.gauge(A), 1.0))
-            A -= sparse.prox(A, 1.0)
-            best = min(best, max(low_rank.gauge(theta - A), 1.0))
+            best = min(best, max(sparse.gauge(A), low_rank.gauge(B)))
+            A = A - sparse.prox(A, 1.0)
+            B = theta - A
+            best = min(best, max(sparse.gauge(A), low_rank.gauge(B)))
         return best

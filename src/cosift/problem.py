@@ -59,7 +59,7 @@ class Problem:
 
     @cached_property
     def linear(self) -> Array:
-        """Q of all tasks, (d, C)."""
+        """The linear terms q of all tasks, (d, C)."""
         width = sum(len(block.columns) for block in self.blocks)
         q = np.empty((len(self.blocks[0].quadratic.linear), width))
         for block in self.blocks:

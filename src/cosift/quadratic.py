@@ -35,12 +35,6 @@ class Stiffness(NamedTuple):
     inside: Array  # (r,)
     outside: float
 
-    def matrix(self) -> Array:
-        """E."""
-        E = (self.U * (self.inside - self.outside)) @ self.U.T
-        E[np.diag_indices_from(E)] += self.rows + self.outside
-        return np.asarray(E)
-
     def inverse(self) -> tuple[Array, Array]:
         """``E^-1 = diag(a) + V V'`` as (a, V): a sum of positive terms, so that nothing cancels.
 
@@ -99,8 +93,16 @@ class Dense:
         return P + _cho_solve(factor, 2.0 * (self.linear - self.Q @ P))
 
     def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
-        factor = _cholesky(2.0 * self.Q + stiffness.matrix())
-        return _cho_solve(factor, 2.0 * self.linear[:, columns])
+        # With E^-1 = G G': (2 Q + E)^-1 = G (I + 2 G'Q G)^-1 G'.  E itself would lose the digits of
+        # what is inside to what is outside.
+        diagonal, V = stiffness.inverse()
+        root = np.sqrt(diagonal)[:, None]
+        QV = self.Q @ V
+        system = 2.0 * np.block([[root * self.Q * root.T, root * QV], [(root * QV).T, V.T @ QV]])
+        system[np.diag_indices_from(system)] += 1.0
+        q = 2.0 * self.linear[:, columns]
+        solved = _cho_solve(_cholesky(system), np.vstack([root * q, V.T @ q]))
+        return root * solved[: len(root)] + V @ solved[len(root) :]
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def solve(
     Result, State or None
         The certified point, and the state to warm the next solve with.
     """
-    recorder = Recorder(problem, tol * problem.at_zero)
+    recorder = Recorder(problem.shape, tol * problem.at_zero)
     if solver == "auto":
         warm = working_set.solve(problem, recorder, max_iter, warm)
     elif solver == "reweighted":

@@ -17,7 +17,7 @@ import numpy as np
 
 from cosift._splitting import Splitting
 from cosift._typing import Array, Indices
-from cosift.certificate import Certificate, Witness, dual_bound, reweighted_witness
+from cosift.certificate import Witness, dual_bound, reweighted_witness
 from cosift.problem import Problem
 from cosift.solvers.base import Recorder
 
@@ -50,7 +50,11 @@ class State:
 
 
 def cold_start(problem: Problem) -> State:
-    """W = 0 and no multipliers; rho a hundredth of the curvature, a start that adapts."""
+    """W = 0 and no multipliers, with weights that `_splitting` adapts later.
+
+    A gradient step from zero makes the largest row (singular value) of W about
+    ``weight * (gauge - 1) / curvature``; rho is such that the proximal step is of that size.
+    """
     q = problem.linear
     size = float(np.vdot(q, q))
     curvature = 2.0 * float(np.vdot(q, problem.hessian_product(q))) / size if size > 0 else 1.0
@@ -77,12 +81,11 @@ def admm(problem: Problem, recorder: Recorder, max_iter: int, state: State) -> S
         count = iteration.iteration
         if count % CHECK_EVERY == 0 or count == 1:
             witness = Witness(W, state.parts[0] + rho[0] * (W - Z[0]))
-            bound = dual_bound(problem, witness)
-            recorder.offer(Z[0], Certificate(problem.objective(Z[0]), bound, witness))
+            recorder.offer(Z[0], problem.objective(Z[0]), dual_bound(problem, witness), witness)
             if not recorder.converged and count in REWEIGHT_AT:
                 witness = reweighted_witness(problem, recorder.W)
                 bound = dual_bound(problem, witness)
-                recorder.offer(recorder.W, Certificate(recorder.objective, bound, witness))
+                recorder.offer(recorder.W, recorder.objective, bound, witness)
             recorder.log()
     return state
 

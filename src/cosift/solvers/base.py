@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cosift._typing import Array
-from cosift.certificate import Certificate, Witness
-from cosift.problem import Problem
 
 
 class Progress(NamedTuple):
@@ -47,25 +45,24 @@ class Recorder:
 
     Attributes
     ----------
-    problem : Problem
-        What is solved.
+    shape : tuple of int
+        Shape of a point.
     target : float
         The gap that counts as converged.
     """
 
-    problem: Problem
+    shape: tuple[int, int]
     target: float
     started: float = field(default_factory=time.perf_counter)
     W: Array = field(init=False)
     objective: float = np.inf
     dual_bound: float = -np.inf
-    witness: Witness = field(init=False)
+    witness: Any = None  # what the best bound came from
     n_iter: int = 0
     history: list[Progress] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.W = np.zeros(self.problem.shape)
-        self.witness = Witness(self.W, self.W)
+        self.W = np.zeros(self.shape)
 
     @property
     def gap(self) -> float:
@@ -75,20 +72,20 @@ class Recorder:
     def converged(self) -> bool:
         return self.gap <= self.target
 
-    def offer(self, W: Array, certificate: Certificate) -> None:
+    def offer(self, W: Array, objective: float, dual_bound: float, witness: Any) -> None:
         """Take what is better of a point and a bound; they need not belong together."""
-        if certificate.objective < self.objective:
-            self.W, self.objective = W, certificate.objective
-        if certificate.dual_bound > self.dual_bound:
-            self.dual_bound, self.witness = certificate.dual_bound, certificate.witness
+        if objective < self.objective:
+            self.W, self.objective = W, objective
+        if dual_bound > self.dual_bound:
+            self.dual_bound, self.witness = dual_bound, witness
 
     def log(self) -> None:
         seconds = time.perf_counter() - self.started
         self.history.append(Progress(self.n_iter, seconds, self.objective, self.dual_bound))
 
-    def inner(self, part: Problem, target: float) -> Recorder:
+    def inner(self, shape: tuple[int, int], target: float) -> Recorder:
         """A recorder for a part of the problem, on the same clock and count."""
-        return Recorder(part, target, self.started, n_iter=self.n_iter)
+        return Recorder(shape, target, self.started, n_iter=self.n_iter)
 
     def absorb(self, inner: Recorder) -> None:
         """Take over the count and history of a part: its points count, its bounds do not."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from cosift._typing import Array, Indices
-from cosift.certificate import Certificate, Witness, bound_from, dual_bound
+from cosift.certificate import Witness, bound_from, dual_bound
 from cosift.gauge import gauge
 from cosift.penalties import row_norms
 from cosift.problem import Problem
@@ -32,27 +32,27 @@ def solve(problem: Problem, recorder: Recorder, max_iter: int, warm: State | Non
         warm = cold_start(problem)
     if _zero_is_optimal(problem, recorder):
         return warm
-    features = _grown(problem, np.flatnonzero(np.any(warm.Z[0] != 0.0, axis=1)), warm.Z[0])
-    while True:
+    features, V = np.flatnonzero(np.any(warm.Z[0] != 0.0, axis=1)), warm.Z[0]
+    while recorder.n_iter < max_iter and not recorder.converged:
+        features = _grown(problem, features, V)
         part = problem.restrict(features)
         everything = part is problem
         target = recorder.target
         if not everything:
             target = max(0.5 * target, 0.1 * recorder.gap)
-        inner = recorder.inner(part, target)
-        state = admm(part, inner, max_iter - recorder.n_iter, warm.restrict(features))
+        inner = recorder.inner(part.shape, target)
+        state = admm(part, inner, max_iter, warm.restrict(features))
         recorder.absorb(inner)
         W, witness = inner.W, inner.witness
         if not everything:
             witness = witness.extended(problem, features)
             W = np.zeros(problem.shape)
             W[features] = inner.W
-        recorder.offer(W, Certificate(inner.objective, dual_bound(problem, witness), witness))
+        recorder.offer(W, inner.objective, dual_bound(problem, witness), witness)
         recorder.log()
-        warm = state.extended(problem.shape, features, problem.smooth(witness.V).theta)
-        if everything or recorder.converged or recorder.n_iter >= max_iter:
-            return warm
-        features = _grown(problem, features, witness.V)
+        V = witness.V
+        warm = state.extended(problem.shape, features, problem.smooth(V).theta)
+    return warm
 
 
 def _zero_is_optimal(problem: Problem, recorder: Recorder) -> bool:
@@ -60,8 +60,8 @@ def _zero_is_optimal(problem: Problem, recorder: Recorder) -> bool:
     zero = np.zeros(problem.shape)
     at_zero = problem.smooth(zero)
     upper = gauge(problem.penalty, at_zero.theta, threshold=1.0).upper
-    witness = Witness(zero, at_zero.theta)
-    recorder.offer(zero, Certificate(problem.at_zero, bound_from(problem, at_zero, upper), witness))
+    bound = bound_from(problem, at_zero, upper)
+    recorder.offer(zero, problem.at_zero, bound, Witness(zero, at_zero.theta))
     recorder.log()
     return upper <= 1.0
 
