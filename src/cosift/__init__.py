@@ -1,5 +1,25 @@
 """Feature selection with few labels and several related tasks."""
 
-from cosift.selectors import FSSI, SFMC, SFSS, L21LeastSquares
+from cosift.selectors import (
+    FSSI,
+    LSDF,
+    SFMC,
+    SFSS,
+    SPEC,
+    AllFeatures,
+    FisherScore,
+    ForeignSelector,
+    L21LeastSquares,
+)
 
-__all__ = ["FSSI", "SFMC", "SFSS", "L21LeastSquares"]
+__all__ = [
+    "FSSI",
+    "LSDF",
+    "SFMC",
+    "SFSS",
+    "SPEC",
+    "AllFeatures",
+    "FisherScore",
+    "ForeignSelector",
+    "L21LeastSquares",
+]

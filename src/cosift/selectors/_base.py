@@ -13,6 +13,7 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
@@ -184,6 +185,9 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
             dtype=[np.float64, np.float32],
             ensure_min_samples=2,
         )
+        if sp.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # entries that occur twice are summed, but not in the caller's matrix
+            X.sum_duplicates()
         return X, read_tasks(y, tasks, unlabeled=self.unlabeled, n_samples=X.shape[0])
 
     def _rank(

@@ -1,0 +1,131 @@
+r"""Energies of vectors under functions of a normalised Laplacian.
+
+``N = I - D^-1/2 S D^-1/2`` of a similarity S has its eigenvalues in [0, 2]; the first is 0, with
+the eigenvector ``D^1/2 1``.  Vectors here are columns of a matrix G without any part along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.polynomial import Chebyshev
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from cosift._typing import Array
+from cosift.similarity import Similarity
+
+Function = Callable[[Array], Array]
+
+# Up to this many samples eigenvectors come from dense matrices.
+DENSE_SAMPLES = 2_000
+# A spectral function counts as a polynomial once its last coefficients are so small.
+RESOLVED = 1e-10
+EPSILON = np.finfo(np.float64).eps
+DEGREES = (8, 16, 32, 64, 128, 256)
+
+
+class Spectrum:
+    """The normalised Laplacian N of a similarity, whose row sums are positive.
+
+    Examples
+    --------
+    >>> from cosift.similarity import rbf_similarity
+    >>> spectrum = Spectrum(rbf_similarity(np.array([[0.0], [0.0]])))
+    >>> spectrum.energy(np.array([[1.0], [-1.0]])).tolist()  # N = I - 11'/2
+    [2.0]
+    """
+
+    def __init__(self, similarity: Similarity) -> None:
+        self._similarity = similarity
+        self._root = np.sqrt(similarity.degrees)
+
+    def energy(self, G: Array, function: Function | None = None) -> Array:
+        """``g' function(N) g`` for every column g; the function is the identity without one.
+
+        A function needs all eigenvectors of a dense similarity or of few samples.  For many
+        samples with a sparse one it becomes a polynomial, so N is only ever multiplied.
+        """
+        if function is None:
+            return np.asarray(np.square(G).sum(axis=0) - (G * self._smoothed(G)).sum(axis=0))
+        if sp.issparse(self._similarity.kernel) and len(G) > DENSE_SAMPLES:
+            return self._polynomial_energy(G, _polynomial(function))
+        values, vectors = self._eigenpairs
+        return np.asarray(function(np.clip(values, 0.0, 2.0)) @ np.square(vectors.T @ G))
+
+    def smooth_energy(self, G: Array, k: int, function: Function) -> Array:
+        """``sum over j = 2..k of (function(2) - function(lambda_j)) (g' xi_j)^2``."""
+        values, vectors = self._smoothest(min(k, len(G)) - 1)
+        weights = function(np.array([2.0])) - function(np.clip(values, 0.0, 2.0))
+        return np.asarray(weights @ np.square(vectors.T @ G))
+
+    def _smoothed(self, G: Array) -> Array:
+        """``(I - N) G = D^-1/2 S D^-1/2 G``."""
+        root = self._root[:, None]
+        return np.asarray((self._similarity @ (G / root)) / root)
+
+    def _dense(self) -> Array:
+        smoother = self._similarity.toarray() / np.outer(self._root, self._root)
+        return np.asarray(np.eye(len(smoother)) - smoother)
+
+    @cached_property
+    def _eigenpairs(self) -> tuple[Array, Array]:
+        values, vectors = scipy.linalg.eigh(self._dense())
+        return values, vectors
+
+    def _smoothest(self, count: int) -> tuple[Array, Array]:
+        """Eigenpairs 2, 3, ... in ascending order.
+
+        The first is moved to the other end, so that it is left out even where 0 is a multiple
+        eigenvalue, as it is of a graph in several parts.
+        """
+        if self._found is None or len(self._found[0]) != count:
+            self._found = self._find(count)
+        return self._found
+
+    _found: tuple[Array, Array] | None = None
+
+    def _find(self, count: int) -> tuple[Array, Array]:
+        n = len(self._root)
+        first = self._root / np.linalg.norm(self._root)
+        if n <= DENSE_SAMPLES or count >= n // 2:
+            moved = self._dense() + 3.0 * np.outer(first, first)
+            values, vectors = scipy.linalg.eigh(moved, subset_by_index=[0, count - 1])
+            return values, vectors
+
+        def smooth(v: Array) -> Array:
+            v = v.reshape(n, -1)
+            return self._smoothed(v) + v - 3.0 * np.outer(first, first @ v)
+
+        operator = LinearOperator((n, n), matvec=smooth, matmat=smooth, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n)
+        values, vectors = eigsh(operator, count, which="LA", v0=start, ncv=max(2 * count + 1, 40))
+        order = np.argsort(-values)
+        return 2.0 - values[order], vectors[:, order]
+
+    def _polynomial_energy(self, G: Array, coefficients: Array) -> Array:
+        """Chebyshev polynomials of ``N - I``, by their recurrence."""
+        before, now = G, -self._smoothed(G)
+        energy = coefficients[0] * np.square(G).sum(axis=0)
+        for coefficient in coefficients[1:]:
+            energy += coefficient * (G * now).sum(axis=0)
+            before, now = now, -2.0 * self._smoothed(now) - before
+        return np.asarray(energy)
+
+
+def _polynomial(function: Function) -> Array:
+    """Chebyshev coefficients of a function on [0, 2]."""
+    for degree in DEGREES:
+        coefficients = Chebyshev.interpolate(function, degree, domain=[0.0, 2.0]).coef
+        sizes = np.abs(coefficients)
+        if sizes[-3:].max() <= RESOLVED * sizes.max():
+            matter = np.flatnonzero(sizes > EPSILON * sizes.max())
+            return np.asarray(coefficients[: matter.max(initial=0) + 1])
+    raise ValueError(
+        f"spectral_function is not smooth enough on [0, 2] for more than {DENSE_SAMPLES} samples "
+        "on a graph of neighbours: there it must be close to a polynomial, as powers and "
+        "exponentials are. Take such a function, or leave n_neighbors out."
+    )
