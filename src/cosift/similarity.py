@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
 from cosift._typing import Array, Indices, Matrix
@@ -42,7 +41,10 @@ class Similarity:
 
     def __matmul__(self, F: Array) -> Array:
         """``S F`` for a matrix or vector F."""
-        return np.asarray(self.kernel @ F + self.members @ (self.members.T @ F))
+        product = self.kernel @ F
+        if self.members.shape[1]:
+            product += self.members @ (self.members.T @ F)
+        return np.asarray(product)
 
     @cached_property
     def degrees(self) -> Array:
@@ -86,19 +88,15 @@ def rbf_similarity(
     nobody = sp.csr_array((n, 0))
     if n_neighbors is None:
         squared = _squared_distances(X)
-        width = bandwidth or _typical(_squared_sample(squared))
-        squared /= -2.0 * width**2
-        return Similarity(np.exp(squared, out=squared), nobody)
+        return Similarity(_rbf(squared, bandwidth or _typical(_some_pairs(squared))), nobody)
     edges = neighbor_edges(X, n_neighbors)
     squared = _edge_lengths(X, edges)
-    values = np.exp(-squared / (2.0 * (bandwidth or _typical(squared)) ** 2))
+    values = _rbf(squared, bandwidth or _typical(squared))
     upper = sp.coo_array((values, (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
     return Similarity(sp.csr_array(upper + upper.T + sp.eye_array(n)), nobody)
 
 
-def label_similarity(
-    similarity: Similarity, labeled: NDArray[np.bool_], codes: Indices
-) -> Similarity:
+def label_similarity(similarity: Similarity, codes: Indices) -> Similarity:
     """Replace a similarity between labelled samples by one of their labels.
 
     Two labelled samples of the same class c get ``mean degree / n_c``, of different classes 0.
@@ -109,24 +107,23 @@ def label_similarity(
     ----------
     similarity : Similarity
         Similarity of all samples, without classes.
-    labeled : ndarray of bool, shape (n,)
-        Which samples are labelled.
-    codes : ndarray of shape (n_labeled,)
-        Class of each labelled sample, 0, 1, ... without gaps.
+    codes : ndarray of shape (n,)
+        Class of each sample, 0, 1, ... without gaps, and -1 where unlabelled.
 
     Examples
     --------
     >>> by_distance = rbf_similarity(np.zeros((4, 1)))
-    >>> label_similarity(by_distance, np.array([True, True, True, False]), [0, 0, 1]).toarray()
+    >>> label_similarity(by_distance, np.array([0, 0, 1, -1])).toarray()
     array([[2., 2., 0., 1.],
            [2., 2., 0., 1.],
            [0., 0., 4., 1.],
            [1., 1., 1., 1.]])
     """
-    rows = np.flatnonzero(labeled)
-    weight = similarity.degrees.mean() / np.bincount(codes)
+    labeled = codes >= 0
+    rows, columns = np.flatnonzero(labeled), codes[labeled]
+    weight = similarity.degrees.mean() / np.bincount(columns)
     members = sp.csr_array(
-        (np.sqrt(weight[codes]), (rows, codes)), shape=(len(labeled), len(weight))
+        (np.sqrt(weight[columns]), (rows, columns)), shape=(len(codes), len(weight))
     )
     if sp.issparse(similarity.kernel):
         kernel = similarity.kernel.tocoo()
@@ -177,13 +174,13 @@ def edge_energy(X: Matrix, edges: Indices, unit: Array) -> Array:
     """
     energy = np.zeros(X.shape[1])
     for part in _blocks(edges, X.shape[1]):
-        differences = X[part[:, 0]] - X[part[:, 1]]
+        differences = _differences(X, part)
         if sp.issparse(differences):
-            scaled = differences.multiply(unit)
-            energy += np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel()
+            differences = differences.multiply(unit)
+            energy += np.asarray(differences.multiply(differences).sum(axis=0)).ravel()
         else:
-            scaled = np.multiply(differences, unit, dtype=np.float64)
-            energy += np.square(scaled, out=scaled).sum(axis=0)
+            differences *= unit
+            energy += np.einsum("ij,ij->j", differences, differences)
     return energy
 
 
@@ -191,12 +188,20 @@ def _edge_lengths(X: Matrix, edges: Indices) -> Array:
     """Squared length of every edge."""
     lengths = [np.zeros(0)]
     for part in _blocks(edges, X.shape[1]):
-        differences = X[part[:, 0]] - X[part[:, 1]]
+        differences = _differences(X, part)
         if sp.issparse(differences):
             lengths.append(np.asarray(differences.multiply(differences).sum(axis=1)).ravel())
         else:
-            lengths.append(np.einsum("ij,ij->i", differences, differences, dtype=np.float64))
+            lengths.append(np.einsum("ij,ij->i", differences, differences))
     return np.concatenate(lengths)
+
+
+def _differences(X: Matrix, edges: Indices) -> Matrix:
+    """``x_i - x_j`` for every edge, in double precision whatever X has."""
+    one, other = X[edges[:, 0]], X[edges[:, 1]]
+    if sp.issparse(X):
+        return one.astype(np.float64) - other.astype(np.float64)
+    return np.subtract(one, other, dtype=np.float64)
 
 
 def _blocks(edges: Indices, width: int) -> list[Indices]:
@@ -208,14 +213,25 @@ def _squared_distances(X: Matrix) -> Array:
     if not sp.issparse(X):  # about a point among them, so that large means cost no digits
         X = np.subtract(X, X[0], dtype=np.float64)
         X -= X.mean(axis=0)
-    return np.asarray(euclidean_distances(X.astype(np.float64, copy=False), squared=True))
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = euclidean_distances(X.astype(np.float64, copy=False), squared=True)
+    if not np.isfinite(squared).all():
+        raise ValueError("X must hold finite numbers whose squares do not overflow.")
+    return np.asarray(squared)
 
 
-def _squared_sample(squared: Array) -> Array:
+def _some_pairs(squared: Array) -> Array:
     """Squared distances of all pairs, or of all pairs among evenly spaced samples."""
     n = len(squared)
     some = np.linspace(0, n - 1, min(n, BANDWIDTH_SAMPLES)).astype(np.intp)
     return np.asarray(squared[np.ix_(some, some)][np.triu_indices(len(some), 1)])
+
+
+def _rbf(squared: Array, bandwidth: float) -> Array:
+    """``exp(-squared / (2 bandwidth^2))``, in place; 0 where the quotient overflows."""
+    with np.errstate(over="ignore"):
+        squared /= -max(2.0 * bandwidth * bandwidth, np.finfo(np.float64).tiny)
+    return np.exp(squared, out=squared)
 
 
 def _typical(squared: Array) -> float:

@@ -1,7 +1,8 @@
-r"""Energies of vectors under functions of a normalised Laplacian.
+r"""Energies of features under functions of a normalised Laplacian.
 
 ``N = I - D^-1/2 S D^-1/2`` of a similarity S has its eigenvalues in [0, 2]; the first is 0, with
-the eigenvector ``D^1/2 1``.  Vectors here are columns of a matrix G without any part along it.
+the eigenvector ``D^1/2 1``.  Features here are columns f of a matrix F whose mean under the
+weights D is 0, so that ``g = D^1/2 f`` has no part along it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from cosift.similarity import Similarity
 Function = Callable[[Array], Array]
 
 # Up to this many samples eigenvectors come from dense matrices.
-DENSE_SAMPLES = 2_000
+DENSE_SAMPLES = 1_000
+# Lanczos vectors: few make it slow where samples lie along a curve.
+LANCZOS_VECTORS = 80
 # A spectral function counts as a polynomial once its last coefficients are so small.
 RESOLVED = 1e-10
 EPSILON = np.finfo(np.float64).eps
@@ -35,32 +38,35 @@ class Spectrum:
     --------
     >>> from cosift.similarity import rbf_similarity
     >>> spectrum = Spectrum(rbf_similarity(np.array([[0.0], [0.0]])))
-    >>> spectrum.energy(np.array([[1.0], [-1.0]])).tolist()  # N = I - 11'/2
-    [2.0]
+    >>> spectrum.energy(np.array([[1.0], [-1.0]])).tolist()  # D = 2I, N = I - 11'/2
+    [4.0]
     """
 
     def __init__(self, similarity: Similarity) -> None:
         self._similarity = similarity
         self._root = np.sqrt(similarity.degrees)
 
-    def energy(self, G: Array, function: Function | None = None) -> Array:
-        """``g' function(N) g`` for every column g; the function is the identity without one.
+    def energy(self, F: Array, function: Function | None = None) -> Array:
+        """``g' function(N) g`` for every feature; the function is the identity without one.
 
         A function needs all eigenvectors of a dense similarity or of few samples.  For many
         samples with a sparse one it becomes a polynomial, so N is only ever multiplied.
         """
-        if function is None:
-            return np.asarray(np.square(G).sum(axis=0) - (G * self._smoothed(G)).sum(axis=0))
+        if function is None:  # f' (D - S) f
+            change = self._similarity.degrees[:, None] * F
+            change -= self._similarity @ F
+            return np.asarray(np.einsum("ij,ij->j", F, change))
+        G = self._root[:, None] * F
         if sp.issparse(self._similarity.kernel) and len(G) > DENSE_SAMPLES:
             return self._polynomial_energy(G, _polynomial(function))
         values, vectors = self._eigenpairs
         return np.asarray(function(np.clip(values, 0.0, 2.0)) @ np.square(vectors.T @ G))
 
-    def smooth_energy(self, G: Array, k: int, function: Function) -> Array:
+    def smooth_energy(self, F: Array, k: int, function: Function) -> Array:
         """``sum over j = 2..k of (function(2) - function(lambda_j)) (g' xi_j)^2``."""
-        values, vectors = self._smoothest(min(k, len(G)) - 1)
+        values, vectors = self._smoothest(min(k, len(F)) - 1)
         weights = function(np.array([2.0])) - function(np.clip(values, 0.0, 2.0))
-        return np.asarray(weights @ np.square(vectors.T @ G))
+        return np.asarray(weights @ np.square((self._root[:, None] * vectors).T @ F))
 
     def _smoothed(self, G: Array) -> Array:
         """``(I - N) G = D^-1/2 S D^-1/2 G``."""
@@ -91,7 +97,7 @@ class Spectrum:
     def _find(self, count: int) -> tuple[Array, Array]:
         n = len(self._root)
         first = self._root / np.linalg.norm(self._root)
-        if n <= DENSE_SAMPLES or count >= n // 2:
+        if n <= DENSE_SAMPLES or count >= n // 4:
             moved = self._dense() + 3.0 * np.outer(first, first)
             values, vectors = scipy.linalg.eigh(moved, subset_by_index=[0, count - 1])
             return values, vectors
@@ -102,7 +108,8 @@ class Spectrum:
 
         operator = LinearOperator((n, n), matvec=smooth, matmat=smooth, dtype=np.float64)
         start = np.random.default_rng(0).standard_normal(n)
-        values, vectors = eigsh(operator, count, which="LA", v0=start, ncv=max(2 * count + 1, 40))
+        held = max(LANCZOS_VECTORS, 2 * count + 1)
+        values, vectors = eigsh(operator, count, which="LA", v0=start, ncv=held)
         order = np.argsort(-values)
         return 2.0 - values[order], vectors[:, order]
 

@@ -22,7 +22,7 @@ from cosift._typing import Array, Indices, Matrix
 
 @dataclass(frozen=True)
 class Scatter:
-    """Sums of squares of every feature, in the feature's own unit (see `units`).
+    """Sums of squares of every feature in some unit.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Scatter:
     between : ndarray of shape (d,)
         b; exactly 0 where the feature is constant.
     mean : ndarray of shape (d,)
-        Mean over all samples.
+        m.
     spread : ndarray of shape (d,)
-        Largest value less the smallest.
+        Largest m_c less the smallest; the range of the values where all w_c are 0.
     """
 
     sizes: Array
@@ -45,34 +45,35 @@ class Scatter:
     spread: Array
 
 
-def class_scatter(X: Matrix, codes: Indices) -> Scatter:
+def class_scatter(X: Matrix, codes: Indices, unit: Array) -> Scatter:
     """Scatter within and between classes, in two passes so that large means cost no digits.
 
     Parameters
     ----------
     X : array or CSR of shape (n, d)
-        Labelled samples.
+        Samples.
     codes : ndarray of shape (n,)
-        Class of each, 0, 1, ... without gaps.
+        Class of each, 0, 1, ... without gaps; -1 leaves a sample out.
+    unit : ndarray of shape (d,)
+        Factor on each feature, see `units`.
 
     Examples
     --------
-    >>> scatter = class_scatter(np.array([[0.0], [2.0], [5.0]]), np.array([0, 0, 1]))
-    >>> (scatter.within / units(np.array([[5.0]])) ** 2).ravel().tolist()
+    >>> X = np.array([[0.0], [2.0], [5.0], [9.0]])
+    >>> class_scatter(X, np.array([0, 0, 1, -1]), np.ones(1)).within.ravel().tolist()
     [2.0, 0.0]
     """
-    unit = units(X)
-    sizes = np.bincount(codes).astype(np.float64)
-    within = np.empty((len(sizes), X.shape[1]))
-    offsets = np.empty_like(within)
-    lowest, highest = (extreme * unit for extreme in extremes(X))
+    dense = isinstance(X, np.ndarray)
+    moments = _dense_moments if dense else _sparse_moments
+    origin = (X[0] if dense else _flat(X[[0]])) * unit
+    sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
+    means = np.empty((len(sizes), X.shape[1]))
+    within = np.empty_like(means)
     for c in range(len(sizes)):
-        block = X[np.flatnonzero(codes == c)]
-        moments = _dense_moments if isinstance(X, np.ndarray) else _sparse_moments
-        offsets[c], within[c] = moments(block, unit, lowest)
-    mean = sizes @ offsets / sizes.sum()
-    between = sizes @ (offsets - mean) ** 2
-    return Scatter(sizes, within, between, lowest + mean, highest - lowest)
+        means[c], within[c] = moments(X[np.flatnonzero(codes == c)], unit, origin)
+    mean = sizes @ means / sizes.sum()
+    between = sizes @ (means - mean) ** 2
+    return Scatter(sizes, within, between, origin + mean, np.ptp(means, axis=0))
 
 
 def ratio(numerator: Array, denominator: Array, spread: Array) -> Array:
@@ -88,7 +89,7 @@ def ratio(numerator: Array, denominator: Array, spread: Array) -> Array:
     numerator, denominator : ndarray of shape (d,)
         At least 0.
     spread : ndarray of shape (d,)
-        Range of the values of each feature, positive where the numerator is.
+        Range of the values of each feature, used where only the denominator is 0.
 
     Examples
     --------
@@ -110,16 +111,11 @@ def units(X: Matrix) -> Array:
 
     Multiplying by them rounds nothing.
     """
-    largest = np.maximum(*np.abs(extremes(X)))
-    return np.asarray(np.ldexp(1.0, -np.maximum(np.frexp(largest)[1], -1000)))
-
-
-def extremes(X: Matrix) -> tuple[Array, Array]:
-    """Smallest and largest value of every column."""
-    if isinstance(X, np.ndarray):
-        return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     lowest, highest = X.min(axis=0), X.max(axis=0)
-    return _flat(lowest), _flat(highest)
+    if not isinstance(X, np.ndarray):
+        lowest, highest = _flat(lowest), _flat(highest)
+    largest = np.maximum(-lowest, highest).astype(np.float64)
+    return np.asarray(np.ldexp(1.0, -np.maximum(np.frexp(largest)[1], -1000)))
 
 
 def _flat(row: Matrix) -> Array:
@@ -127,8 +123,9 @@ def _flat(row: Matrix) -> Array:
 
 
 def _dense_moments(block: Matrix, unit: Array, origin: Array) -> tuple[Array, Array]:
-    """Mean about an origin, and sum of squares about the mean."""
-    values = np.multiply(block, unit, dtype=np.float64)
+    """Mean about an origin, and sum of squares about the mean; the block is lost."""
+    values = block.astype(np.float64, copy=False)
+    values *= unit
     shift = values[0].copy()  # about a value of its own, a constant is exactly 0
     values -= shift
     mean = values.mean(axis=0)

@@ -58,7 +58,7 @@ def scaled(scores: Array) -> Array:
 
 
 def class_codes(task: Task) -> Indices:
-    """The position in ``task.classes`` of every labelled row's class, (n_labeled,)."""
-    Y = task.Y[task.labeled]
+    """The position in ``task.classes`` of every row's class, -1 where unlabelled: (n,)."""
     # A yes/no column has two classes and one column of labels.
-    return np.asarray(Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1), dtype=np.intp)
+    codes = task.Y[:, 0] if task.Y.shape[1] == 1 else task.Y.argmax(axis=1)
+    return np.where(task.labeled, codes, -1).astype(np.intp)

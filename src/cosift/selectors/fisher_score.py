@@ -6,7 +6,7 @@ from typing import Any
 
 from cosift._typing import Array, Matrix
 from cosift.labels import Task
-from cosift.selectors._scatter import class_scatter, ratio
+from cosift.selectors._scatter import class_scatter, ratio, units
 from cosift.selectors._scores import ScoreSelector, class_codes
 
 
@@ -69,6 +69,9 @@ class FisherScore(ScoreSelector):
         self.n_features_to_select = n_features_to_select
         self.unlabeled = unlabeled
 
-    def _score(self, samples: Matrix, task: Task, prepared: Any) -> Array:
-        scatter = class_scatter(samples[task.labeled], class_codes(task))
+    def _prepare(self, samples: Matrix) -> Array:
+        return units(samples)
+
+    def _score(self, samples: Matrix, task: Task, prepared: Array) -> Array:
+        scatter = class_scatter(samples, class_codes(task), prepared)
         return ratio(scatter.between, scatter.within.sum(axis=0), scatter.spread)

@@ -96,7 +96,7 @@ class ForeignSelector(ScoreSelector):
         super()._fit_tasks(X, tasks)
 
     def _score(self, samples: Matrix, task: Task, prepared: Any) -> Array:
-        X, y = samples[task.labeled], task.classes[class_codes(task)]
+        X, y = samples[task.labeled], task.classes[class_codes(task)[task.labeled]]
         d = X.shape[1]
         if hasattr(self.estimator, "fit"):
             self.estimators_.append(clone(self.estimator).fit(X, y))

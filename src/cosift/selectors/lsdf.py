@@ -90,16 +90,16 @@ class LSDF(ScoreSelector):
         check_number("gamma", self.gamma, above=0)
         check_number("n_neighbors", self.n_neighbors, at_least=1, integer=True)
 
-    def _prepare(self, samples: Matrix) -> Indices:
-        return neighbor_edges(samples, self.n_neighbors)
+    def _prepare(self, samples: Matrix) -> tuple[Array, Indices]:
+        return units(samples), neighbor_edges(samples, self.n_neighbors)
 
-    def _score(self, samples: Matrix, task: Task, prepared: Indices) -> Array:
-        labeled = samples[task.labeled]
-        scatter = class_scatter(labeled, class_codes(task))
+    def _score(self, samples: Matrix, task: Task, prepared: tuple[Array, Indices]) -> Array:
+        unit, edges = prepared
+        scatter = class_scatter(samples, class_codes(task), unit)
         sizes = scatter.sizes
         n = sizes.sum()
         between = (n - sizes) @ scatter.within + n * scatter.between
         within = self.gamma * (sizes @ scatter.within)
-        free = ~task.labeled[prepared].all(axis=1)
-        within += edge_energy(samples, prepared[free], units(labeled))
+        free = ~task.labeled[edges].all(axis=1)
+        within += edge_energy(samples, edges[free], unit)
         return ratio(between, within, scatter.spread)

@@ -152,7 +152,7 @@ class SPEC(ScoreSelector):
                 )
             return self._combine(self._from_labels(samples, task))
         if self.similarity == "combined":
-            similarity = label_similarity(prepared.similarity, task.labeled, class_codes(task))
+            similarity = label_similarity(prepared.similarity, class_codes(task))
             return self._combine(self._from_graph(samples, similarity, k))
         # Without labels, tasks over the same rows share their scores.
         if k not in prepared.scores:
@@ -174,7 +174,7 @@ class SPEC(ScoreSelector):
 
     def _from_labels(self, samples: Matrix, task: Task) -> _Parts:
         """N projects out class means: eigenvalue 0 along them, 1 across."""
-        scatter = class_scatter(samples[task.labeled], class_codes(task))
+        scatter = class_scatter(samples, class_codes(task), units(samples))
         none, one, most = self._gamma(np.array([0.0, 1.0, LARGEST]))
         within = scatter.within.sum(axis=0)
         return _Parts(
@@ -186,7 +186,6 @@ class SPEC(ScoreSelector):
 
     def _from_graph(self, samples: Matrix, similarity: Similarity, k: int) -> _Parts:
         degrees = similarity.degrees
-        root = np.sqrt(degrees)[:, None]
         spectrum = Spectrum(similarity)
         unit = units(samples)
         parts = []
@@ -196,13 +195,12 @@ class SPEC(ScoreSelector):
             F -= shift
             mean = degrees @ F / degrees.sum()
             F -= mean
-            G = F * root
-            total = np.square(G).sum(axis=0)
+            total = degrees @ np.square(F)
             rough = smooth = np.zeros_like(total)
             if self.function == "phi3":
-                smooth = spectrum.smooth_energy(G, k, self._gamma)
+                smooth = spectrum.smooth_energy(F, k, self._gamma)
             else:
-                rough = spectrum.energy(G, self.spectral_function)
+                rough = spectrum.energy(F, self.spectral_function)
             parts.append(_Parts(degrees.sum() * (shift + mean) ** 2, total, rough, smooth))
         return _Parts(*map(np.concatenate, zip(*parts, strict=True)))
 
