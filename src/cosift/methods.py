@@ -8,13 +8,13 @@
 
 What text can do is limited to what a comparison needs.  It is parsed, never evaluated.
 
-- Values are literals, lists, tuples and dicts of values, names, and calls of estimator classes.
+- Values are constants, lists, tuples and dicts of values, names, and calls of estimator classes.
 - Before the colon stands a module to import.  Importing runs the module's code, as ``import``
   does: that it is named here, in full, and installed is the user's word for it.
 - After it, names mean public members of that module, then scikit-learn's public estimators and
   functions.  There are no attributes, operators, subscripts or names with a leading underscore.
 - Only classes of estimators (with ``fit``, ``get_params`` and ``set_params``) are called, by
-  keyword or position, and only they and functions whose first two parameters are ``X`` and ``y``
+  keyword or position, and only they and functions that can be called with ``X`` and ``y`` alone
   can be named.
 """
 
@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import inspect
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
 from types import ModuleType
@@ -96,9 +96,12 @@ def make_method(text: str) -> TaskSelector:
         what = f"{len(text)} characters" if isinstance(text, str) else repr(text)
         raise ValueError(f"A method must be named by 1 to {LONGEST} characters. Got {what}.")
     module, colon, rest = text.partition(":")
-    if colon and MODULE.fullmatch(module.strip()):
-        return _foreign(module.strip(), rest, text)
-    return _own(text)
+    try:
+        if colon and MODULE.fullmatch(module.strip()):
+            return _foreign(module.strip(), rest.strip(), text)
+        return _own(text)
+    except RecursionError:
+        _refuse(text, "it is nested too deeply")
 
 
 def _own(text: str) -> TaskSelector:
@@ -124,29 +127,19 @@ def _own(text: str) -> TaskSelector:
 
 def _foreign(module: str, expression: str, text: str) -> TaskSelector:
     reader = _Reader(text, _import(module, text))
-    node = _parse(expression.strip(), text)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        target = reader.named(node.func.id)
-        if isinstance(target, type):
-            made = reader.construct(target, node)
-        elif node.args:
-            _refuse(text, "a score function gets parameters by keyword; X and y come from the data")
-        else:
-            made = partial(target, **reader.keywords(node)) if node.keywords else target
-    elif isinstance(node, ast.Name):
-        target = reader.named(node.id)
-        made = reader.construct(target, None) if isinstance(target, type) else target
-    else:
+    node = _parse(expression, text)
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    if not isinstance(call.func, ast.Name):
         _refuse(text, "after the colon there must be a name, or a name with parameters")
-    return ForeignSelector(made)
+    target = reader.named(call.func.id)
+    bind = reader.construct if isinstance(target, type) else reader.bind
+    return ForeignSelector(bind(target, call))
 
 
 def _import(name: str, text: str) -> ModuleType:
-    if importlib.util.find_spec(name.partition(".")[0]) is None:
-        _refuse(text, f"the package {name.partition('.')[0]!r} is not installed")
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except (Exception, SystemExit) as error:  # whatever the module does
         _refuse(text, f"the module {name!r} cannot be imported ({error})")
 
 
@@ -157,35 +150,52 @@ class _Reader:
         self._text = text
         self._module = module
 
-    def construct(self, found: type, node: ast.Call | None) -> Any:
+    def construct(self, found: type, call: ast.Call) -> Any:
         """Call an estimator class with the arguments of a call."""
-        arguments = [self.value(argument) for argument in node.args] if node else []
-        keywords = self.keywords(node) if node else {}
+        arguments = [self.value(argument) for argument in call.args]
+        keywords = self._keywords(call)
         try:
             return found(*arguments, **keywords)
+        except Exception as error:  # whatever the class raises
+            self._refuse_parameters(found, error)
+
+    def bind(self, function: Callable[..., Any], call: ast.Call) -> Any:
+        """A score function with the keywords of a call for its parameters beyond X and y."""
+        if call.args:
+            _refuse(self._text, "a score function gets parameters by keyword, X and y from data")
+        keywords = self._keywords(call)
+        try:
+            inspect.signature(function).bind("X", "y", **keywords)
         except TypeError as error:
-            known = ", ".join(inspect.signature(found).parameters) or "none"
-            _refuse(self._text, f"{found.__name__} has the parameters {known} ({error})")
+            self._refuse_parameters(function, error)
+        return partial(function, **keywords) if keywords else function
 
-    def keywords(self, node: ast.Call) -> dict[str, Any]:
-        """The keyword arguments of a call."""
-        found = {}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                _refuse(self._text, "parameters must be written out, without **")
-            found[keyword.arg] = self.value(keyword.value)
-        return found
+    def _refuse_parameters(self, found: Any, error: Exception) -> NoReturn:
+        known = ", ".join(inspect.signature(found).parameters) or "none"
+        _refuse(self._text, f"{found.__name__} has the parameters {known} ({error})")
 
-    def value(self, node: ast.expr) -> Any:
-        """A literal, a collection of values, what a name means, or an estimator."""
+    def _keywords(self, call: ast.Call) -> dict[str, Any]:
+        names = [keyword.arg for keyword in call.keywords]
+        if None in names or len(set(names)) < len(names):
+            _refuse(self._text, "every parameter must be written out, once")
+        return {str(keyword.arg): self.value(keyword.value) for keyword in call.keywords}
+
+    def value(self, node: ast.expr | None) -> Any:
+        """A constant, a collection of values, what a name means, or an estimator."""
         match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return -value
             case ast.List(elts=items):
                 return [self.value(item) for item in items]
             case ast.Tuple(elts=items):
                 return tuple(self.value(item) for item in items)
             case ast.Dict(keys=keys, values=values):
+                if not all(isinstance(key, ast.Constant) for key in keys):
+                    _refuse(self._text, "the keys of a dict must be numbers or strings")
                 pairs = zip(keys, values, strict=True)
-                return {self._constant(key): self.value(value) for key, value in pairs}
+                return {self.value(key): self.value(value) for key, value in pairs}
             case ast.Name(id=name):
                 return self.named(name)
             case ast.Call(func=ast.Name(id=name)):
@@ -193,27 +203,21 @@ class _Reader:
                 if not isinstance(found, type):
                     _refuse(self._text, f"{name} is a function, and only classes are called")
                 return self.construct(found, node)
-        try:
-            return ast.literal_eval(node)
-        except ValueError:
-            _refuse(
-                self._text,
-                f"{ast.unparse(node)!r} is no literal, name or call of an estimator's class",
-            )
-
-    def _constant(self, node: ast.expr | None) -> Any:
-        if not isinstance(node, ast.Constant):
-            _refuse(self._text, "the keys of a dict must be numbers or strings")
-        return node.value
+        _refuse(
+            self._text,
+            "values must be numbers, strings, True, False, None, names, lists, tuples and dicts "
+            f"of these, or calls of estimator classes; there is {type(node).__name__}",
+        )
 
     def named(self, name: str) -> Any:
         """An estimator class or a score function by its name."""
         if self._module is None:
-            _refuse(self._text, f"{name!r} is not a literal; a string needs quotation marks")
+            _refuse(self._text, f"{name!r} is not a value; a string needs quotation marks")
         if name.startswith("_"):
             _refuse(self._text, f"{name!r} is private")
-        found = getattr(self._module, name, None)
-        if found is None:
+        try:
+            found = getattr(self._module, name)
+        except Exception:  # whatever the module's own __getattr__ raises
             found = _public_in_scikit_learn().get(name)
         if found is None:
             public = [other for other in dir(self._module) if not other.startswith("_")]
@@ -225,7 +229,7 @@ class _Reader:
             _refuse(
                 self._text,
                 f"{name!r} is neither a class of estimators (with fit, get_params and "
-                "set_params) nor a function of (X, y, ...)",
+                "set_params) nor a function that needs X and y alone",
             )
         return found
 
@@ -242,7 +246,14 @@ def _is_estimator_class(found: Any) -> bool:
 def _is_score_function(found: Any) -> bool:
     if not inspect.isfunction(found):
         return False
-    return list(inspect.signature(found).parameters)[:2] == ["X", "y"]
+    parameters = inspect.signature(found).parameters
+    needed = [
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    return list(parameters)[:2] == ["X", "y"] and set(needed) <= {"X", "y"}
 
 
 def _parse(expression: str, text: str) -> ast.expr:

@@ -21,7 +21,7 @@ class ForeignSelector(ScoreSelector):
     The estimator is cloned and fitted to the labelled rows of each task.  Its scores of the
     features are the first of these that it has, once fitted:
 
-    1. ``scores_``;
+    1. ``scores_``, if it is a selector;
     2. ``feature_importances_``;
     3. ``coef_``, the norm over outputs (an absolute value if there is one);
     4. ``ranking_``, of which 1 is best: the largest rank scores 1;
@@ -136,7 +136,9 @@ def read_scores(estimator: Any, n_features: int) -> Array:
     inner = [getattr(estimator, name, None) for name in ("estimator_", "best_estimator_")]
     for candidate in (estimator, *inner):
         for name, read in READERS.items():
-            value = getattr(candidate, name, None)
+            # Elsewhere, scores are those of folds or iterations.
+            meant = name != "scores_" or hasattr(candidate, "get_support")
+            value = getattr(candidate, name, None) if meant else None
             scores = None if value is None else read(value)
             if scores is not None and scores.shape == (n_features,):
                 return scores
