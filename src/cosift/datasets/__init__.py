@@ -3,13 +3,27 @@
 from cosift.datasets.dataset import Dataset, Truth
 from cosift.datasets.splits import LeakageWarning, Split, split
 from cosift.datasets.synthetic import RelatedTasks, make_related_tasks
+from cosift.datasets.twins import (
+    TWINS,
+    make_ccv,
+    make_hmdb,
+    make_humaneva,
+    make_nuswide,
+    make_twin,
+)
 
 __all__ = [
+    "TWINS",
     "Dataset",
     "LeakageWarning",
     "RelatedTasks",
     "Split",
     "Truth",
+    "make_ccv",
+    "make_hmdb",
+    "make_humaneva",
+    "make_nuswide",
     "make_related_tasks",
+    "make_twin",
     "split",
 ]
