@@ -237,4 +237,4 @@ def _rbf(squared: Array, bandwidth: float) -> Array:
 def _typical(squared: Array) -> float:
     """Median of the distances above 0; 1 if there is none."""
     apart = squared[squared > 0.0]
-    return float(np.sqrt(np.median(apart))) if len(apart) else 1.0
+    return float(np.median(np.sqrt(apart))) if len(apart) else 1.0
