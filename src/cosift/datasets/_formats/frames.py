@@ -1,0 +1,165 @@
+"""Delimited text, Parquet and Arrow, all by way of polars."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Set
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from numpy.typing import NDArray
+
+from cosift.datasets._formats.table import (
+    Table,
+    TableError,
+    check_size,
+    listed,
+    parsing,
+    rehearsed,
+)
+
+__all__ = ["labels", "read_arrow", "read_delimited", "read_parquet"]
+
+MISSING = ["", "NA", "NaN", "nan", "null", "?"]
+BLOCK = 2**24
+GZIP = b"\x1f\x8b"
+# Other compressions that polars would undo without asking how much comes out.
+COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd", b"\x78\x01": "zlib", b"\x78\x9c": "zlib"}
+
+
+def read_parquet(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
+    """A Parquet file, or a folder of them that hold the rows of one table."""
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise TableError(f"{path}: expected Parquet files (*.parquet) in this folder. Found none.")
+    return _table(path, rehearsed(files, "parquet", "Parquet"), wanted, ignored)
+
+
+def read_arrow(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
+    """An Arrow (Feather) file or stream."""
+    return _table(path, rehearsed([path], "arrow", "Arrow"), wanted, ignored)
+
+
+def read_delimited(path: Path, wanted: Set[str], ignored: Set[str], separators: str) -> Table:
+    """Text with a line of names, separated by whichever of the separators it holds most."""
+    with parsing(path, "text"):
+        source = _source(path)
+        # The names alone, to see what polars would mend without a word.
+        options: dict[str, Any] = {"has_header": False, "n_rows": 1, "infer_schema": False}
+        first = _first_line(source)
+        separator = max(separators, key=lambda mark: first.count(mark.encode()))
+        header = pl.read_csv(io.BytesIO(first), separator=separator, **options)
+    names = [str(name or "").strip() for name in header.row(0)]
+    _check_names(path, names)
+    with parsing(path, "text in UTF-8 with a line of names"):
+        frame = _parse(source, separator, names, wanted | ignored)
+    return _table(path, frame, wanted, ignored)
+
+
+def _parse(source: Any, separator: str, names: list[str], aside: Set[str]) -> pl.DataFrame:
+    """Read features as numbers at once; look at types only if that fails."""
+    schema = {name: pl.String if name in aside else pl.Float64 for name in names}
+    options: dict[str, Any] = {"has_header": False, "skip_rows": 1}
+    options |= {"separator": separator, "null_values": MISSING}
+    try:
+        return pl.read_csv(source, schema=schema, **options)
+    except pl.exceptions.PolarsError:
+        if isinstance(source, io.BytesIO):
+            source.seek(0)
+        texts = pl.read_csv(source, schema=dict.fromkeys(names, pl.String), **options)
+    return texts.with_columns(_as_number(texts[name]) for name in names if name not in aside)
+
+
+def _as_number(texts: pl.Series) -> pl.Series:
+    """Numbers or true and false, with blanks around them; unchanged if it is neither."""
+    bare = texts.str.strip_chars()
+    numbers = bare.cast(pl.Float64, strict=False)
+    if numbers.null_count() == bare.null_count():
+        return numbers
+    truth = bare.str.to_lowercase().replace_strict(
+        {"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64
+    )
+    return truth if truth.null_count() == bare.null_count() else texts
+
+
+def _source(path: Path) -> Path | io.BytesIO:
+    """The file, or what it expands to."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    for magic, name in COMPRESSED.items():
+        if start.startswith(magic):
+            raise TableError(f"{path}: is compressed by {name}. Only gzip is read.")
+    if not start.startswith(GZIP):
+        return path
+    text = io.BytesIO()
+    with gzip.open(path) as packed:
+        while block := packed.read(BLOCK):
+            text.write(block)
+            check_size(path, text.tell())
+    text.seek(0)
+    return text
+
+
+def _first_line(source: Path | io.BytesIO) -> bytes:
+    if isinstance(source, io.BytesIO):
+        line = source.readline()
+        source.seek(0)
+    else:
+        with source.open("rb") as file:
+            line = file.readline()
+    return line.removeprefix(b"\xef\xbb\xbf")
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1} - {""})
+    if twice:
+        raise TableError(
+            f"{path}: columns must have different names. Found twice: {listed(twice)}."
+        )
+    if "" in names:
+        raise TableError(
+            f"{path}: column {names.index('') + 1} has no name in the first line. Name it; or "
+            "remove it, if it only numbers the rows."
+        )
+
+
+def _table(path: Path, frame: pl.DataFrame, wanted: Set[str], ignored: Set[str]) -> Table:
+    """Numbers into a matrix, the columns wanted beside it."""
+    columns = {name: _column(frame[name]) for name in frame.columns if name in wanted}
+    features = frame.drop([name for name in frame.columns if name in wanted | ignored])
+    others = [
+        name
+        for name, dtype in features.schema.items()
+        if not (dtype.is_numeric() or dtype == pl.Boolean)
+    ]
+    if others:
+        series = features[others[0]]
+        example = series.drop_nulls().head(1).to_list()
+        raise TableError(
+            f"{path}: features must be numbers. Found {series.dtype} in {listed(others)}"
+            + (f", such as {str(example[0])[:40]!r}" if example else "")
+            + ". Ignore these columns, or say which is the target, the task or the group."
+        )
+    X = features.cast(pl.Float64).to_numpy(order="c")
+    return Table(X, list(features.columns), columns)
+
+
+def _column(series: pl.Series) -> NDArray[Any]:
+    """A column as NumPy has it: missing is NaN among numbers and None among others."""
+    if series.dtype.is_numeric() or series.dtype == pl.Boolean:
+        return series.to_numpy()
+    return labels(series.cast(pl.String))
+
+
+def labels(texts: pl.Series) -> NDArray[Any]:
+    """Text as whole numbers or numbers if all of it is, with NaN or None where it is empty."""
+    bare = texts.str.strip_chars()
+    bare = bare.set(bare == "", None)
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = bare.cast(dtype, strict=False)
+        if numbers.null_count() == bare.null_count():
+            return numbers.to_numpy()
+    values = bare.to_numpy()
+    return values if bare.null_count() else values.astype(str)
