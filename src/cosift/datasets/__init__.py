@@ -3,6 +3,7 @@
 from cosift.datasets.dataset import Dataset, Truth
 from cosift.datasets.splits import LeakageWarning, Split, split
 from cosift.datasets.synthetic import RelatedTasks, make_related_tasks
+from cosift.datasets.tables import TableError, read_table
 from cosift.datasets.twins import (
     TWINS,
     make_ccv,
@@ -18,6 +19,7 @@ __all__ = [
     "LeakageWarning",
     "RelatedTasks",
     "Split",
+    "TableError",
     "Truth",
     "make_ccv",
     "make_hmdb",
@@ -25,5 +27,6 @@ __all__ = [
     "make_nuswide",
     "make_related_tasks",
     "make_twin",
+    "read_table",
     "split",
 ]
