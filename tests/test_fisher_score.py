@@ -84,6 +84,16 @@ def test_constants_are_last(container, constant):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_constant_where_labelled_is_constant(container):
+    values = np.sqrt(np.arange(100.0))
+    samples = np.vstack([np.zeros(100), np.tile(values, (7, 1))])
+    samples[4, 0] = 1.0
+    scores = score(container(samples), np.array([-1, 0, 1, 2, 3, 4, 5, 6]))
+    assert scores[0] > 0
+    np.testing.assert_array_equal(scores[1:], 0.0)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("origin", [0.0, 0.1, 1e6 + 0.1])
 def test_perfect_separators_are_first_finite_and_in_order(container, origin):
     """The classes equally apart fill their range better than one class apart from the rest."""

@@ -65,7 +65,8 @@ def class_scatter(X: Matrix, codes: Indices, unit: Array) -> Scatter:
     """
     dense = isinstance(X, np.ndarray)
     moments = _dense_moments if dense else _sparse_moments
-    origin = (X[0] if dense else _flat(X[[0]])) * unit
+    first = int(np.argmax(codes >= 0))  # of the rows that count: about it, a constant is exactly 0
+    origin = (X[first] if dense else _flat(X[[first]])) * unit
     sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
     means = np.empty((len(sizes), X.shape[1]))
     within = np.empty_like(means)
