@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cosift.datasets._formats import ENDINGS, read
-from cosift.datasets._formats.table import Table, TableError, listed
+from cosift.datasets._formats.table import Table, TableError, checked, listed
 from cosift.datasets.dataset import Dataset
 
 __all__ = ["TableError", "read_table"]
@@ -76,7 +76,7 @@ def read_table(
     paths = _paths(path)
     targets = _names(target)
     roles = {*targets, *_names(task), *_names(group)}
-    tables = [_checked(name, read(name, roles, {*map(str, ignore)})) for name in paths]
+    tables = [checked(name, read(name, roles, {*map(str, ignore)})) for name in paths]
     table, file_of = _join(paths, tables)
     where = paths[0]
     y, target_names = _labels(where, table, targets)
@@ -116,30 +116,6 @@ def _names(role: str | int | Sequence[str | int] | None) -> tuple[str, ...]:
     if role is None:
         return ()
     return (str(role),) if isinstance(role, (str, int)) else tuple(map(str, role))
-
-
-def _checked(path: Path, table: Table) -> Table:
-    """Refuse a table without rows, without features, or with gaps among them."""
-    n, d = table.X.shape
-    if n == 0 or d == 0:
-        raise TableError(f"{path}: expected rows and features. Found {n} rows and {d} features.")
-    is_sparse = sp.issparse(table.X)
-    finite = np.isfinite(table.X.data if is_sparse else table.X)
-    if not finite.all():
-        where = ~finite
-        if is_sparse:
-            entries = table.X.tocoo()
-            row, column = entries.row[where][0], entries.col[where][0]
-        else:
-            row, column = np.argwhere(where)[0]
-        value = table.X[row, column]
-        name = column if table.names is None else table.names[column]
-        raise TableError(
-            f"{path}: features must be present and finite. Found "
-            f"{'no value' if np.isnan(value) else value} in row {row + 1}, column {str(name)!r} "
-            f"({where.sum()} such values in all). Fill or drop these rows, or ignore the column."
-        )
-    return table
 
 
 def _join(paths: list[Path], tables: list[Table]) -> tuple[Table, NDArray[np.intp]]:

@@ -23,7 +23,7 @@ from cosift.datasets._formats.table import (
     take_columns,
 )
 
-__all__ = ["from_arrays", "read_npy", "read_npz"]
+__all__ = ["from_arrays", "load_npy", "load_npz", "read_npy", "read_npz"]
 
 # Names of the feature matrix, in this order; without them it is the only matrix there is.
 MATRICES = ("X", "fea", "data")
@@ -32,8 +32,7 @@ NAMES = "feature_names"
 
 def read_npy(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     """One matrix, whose columns are called by their numbers from 0."""
-    with parsing(path, ".npy"), path.open("rb") as file:
-        X = _array(path, file, path.stat().st_size, "the array")
+    X = load_npy(path)
     if X.ndim != 2:
         raise TableError(f"{path}: expected a matrix. Found an array of shape {X.shape}.")
     X = as_numbers(path, X, "the array")
@@ -42,6 +41,17 @@ def read_npy(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
 
 def read_npz(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     """Named arrays: a matrix of features and what has one entry a row."""
+    return from_arrays(path, load_npz(path, ignored), wanted)
+
+
+def load_npy(path: Path) -> NDArray[Any]:
+    """One array of any shape."""
+    with parsing(path, ".npy"), path.open("rb") as file:
+        return _array(path, file, path.stat().st_size, "the array")
+
+
+def load_npz(path: Path, ignored: Set[str] = frozenset()) -> dict[str, NDArray[Any]]:
+    """Arrays of any shapes by name."""
     arrays = {}
     with parsing(path, ".npz"), zipfile.ZipFile(path) as archive:
         members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
@@ -51,7 +61,7 @@ def read_npz(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
             if name not in ignored:
                 with archive.open(info) as file:
                     arrays[name] = _array(path, file, info.file_size, f"array {name!r}")
-    return from_arrays(path, arrays, wanted)
+    return arrays
 
 
 def _array(path: Path, file: Any, size: int, what: str) -> NDArray[Any]:

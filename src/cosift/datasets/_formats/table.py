@@ -22,6 +22,7 @@ __all__ = [
     "TableError",
     "as_numbers",
     "check_size",
+    "checked",
     "listed",
     "parsing",
     "rehearsed",
@@ -135,3 +136,27 @@ def take_columns(
     }
     kept = np.setdiff1d(np.arange(len(names)), out)
     return X[:, kept], [names[j] for j in kept], columns
+
+
+def checked(path: Path, table: Table) -> Table:
+    """Refuse a table without rows, without features, or with gaps among them."""
+    n, d = table.X.shape
+    if n == 0 or d == 0:
+        raise TableError(f"{path}: expected rows and features. Found {n} rows and {d} features.")
+    is_sparse = sp.issparse(table.X)
+    finite = np.isfinite(table.X.data if is_sparse else table.X)
+    if not finite.all():
+        where = ~finite
+        if is_sparse:
+            entries = table.X.tocoo()
+            row, column = entries.row[where][0], entries.col[where][0]
+        else:
+            row, column = np.argwhere(where)[0]
+        value = table.X[row, column]
+        name = column if table.names is None else table.names[column]
+        raise TableError(
+            f"{path}: features must be present and finite. Found "
+            f"{'no value' if np.isnan(value) else value} in row {row + 1}, column {str(name)!r} "
+            f"({where.sum()} such values in all). Fill or drop these rows, or ignore the column."
+        )
+    return table

@@ -1,0 +1,229 @@
+"""Numbers in plain text, as the authors of datasets publish them: parsed in blocks of lines.
+
+Text is an order of magnitude larger than what it says, so it is never held whole: blocks of lines
+become rows of a memory map, of a dense array, or of a sparse matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cosift._typing import Matrix
+from cosift.datasets._formats.table import TableError, parsing
+
+__all__ = [
+    "count_lines",
+    "expected_file",
+    "read_lines",
+    "read_numbers",
+    "read_zeros_and_ones",
+    "stack_numbers",
+]
+
+# Bytes of text that are parsed at once.
+BLOCK = 2**23
+# Bytes that a number may take, blanks included.
+LONGEST = 100
+# Sparse below this share of numbers that are not zero: at a third, csr is as large as dense.
+SPARSE = 1 / 3
+
+
+def expected_file(folder: Path, pattern: str, what: str) -> Path:
+    """The file of this name, in the folder or anywhere below."""
+    if not folder.is_dir():
+        raise TableError(f"{folder}: expected a folder. Found {_kind(folder)}.")
+    found = sorted(folder.glob(pattern)) or sorted(folder.rglob(pattern))
+    if len(found) != 1:
+        raise TableError(
+            f"{folder}: expected one file {pattern}, {what}. "
+            f"Found {len(found) or 'none'}{': ' if found else ''}{', '.join(map(str, found[:4]))}."
+        )
+    return found[0]
+
+
+def _kind(path: Path) -> str:
+    return "a file" if path.exists() else "nothing"
+
+
+def read_lines(path: Path) -> list[str]:
+    """Lines without blanks around them; empty ones at the end do not count."""
+    with parsing(path, "text"):
+        return path.read_text(encoding="utf-8-sig").rstrip().splitlines()
+
+
+def count_lines(path: Path) -> int:
+    """Number of lines that are not empty."""
+    with parsing(path, "text"), path.open("rb") as file:
+        return sum(1 for line in file if line.strip())
+
+
+def read_zeros_and_ones(path: Path, columns: int, rows: int, like: str) -> NDArray[np.int8]:
+    """A table of 0 and 1 of a known size."""
+    values = np.concatenate(list(read_numbers(path, columns)) or [np.empty((0, columns))])
+    _check_rows(path, len(values), rows, like)
+    strange = np.argwhere((values != 0) & (values != 1))
+    if strange.size:
+        row, column = strange[0]
+        raise TableError(f"{path}, line {row + 1}: expected 0 or 1. Found {values[row, column]:g}.")
+    return values.astype(np.int8)
+
+
+def stack_numbers(
+    parts: Sequence[tuple[Path, int, str]],
+    columns: int,
+    *,
+    dtype: type[np.floating[Any]] = np.float64,
+    memory_map: str | PathLike[str] | None = None,
+) -> Matrix:
+    """Files of numbers below each other.
+
+    Parameters
+    ----------
+    parts : sequence of (path, rows, like)
+        The files, how many rows each should have, and what says so.
+    columns : int
+        Numbers in each line.
+    dtype : type, default=float64
+        Of the result.
+    memory_map : path, optional
+        A .npy file to write and map.
+
+    Returns
+    -------
+    memory map, ndarray or csr_array of shape (rows, columns)
+        Without ``memory_map`` a csr_array, if most of the first block is zeros.
+    """
+    total = sum(rows for _, rows, _ in parts)
+    blocks = _checked_blocks(parts, columns, dtype)
+    first = next(blocks)
+    blocks = chain((first,), blocks)
+    if memory_map is not None:
+        with parsing(Path(memory_map), ".npy"):
+            mapped = np.lib.format.open_memmap(memory_map, "w+", dtype, (total, columns))
+        _fill(mapped, blocks)
+        mapped.flush()
+        return np.load(memory_map, mmap_mode="r")
+    if np.count_nonzero(first) < SPARSE * first.size:
+        return sp.csr_array(sp.vstack([sp.csr_array(block) for block in blocks], format="csr"))
+    dense = np.empty((total, columns), dtype=dtype)
+    _fill(dense, blocks)
+    return dense
+
+
+def _fill(out: NDArray[Any], blocks: Iterable[NDArray[Any]]) -> None:
+    start = 0
+    for block in blocks:
+        out[start : start + len(block)] = block
+        start += len(block)
+
+
+def _checked_blocks(
+    parts: Sequence[tuple[Path, int, str]], columns: int, dtype: type[np.floating[Any]]
+) -> Iterator[NDArray[Any]]:
+    """Blocks of all files, until one has other than the expected number of rows."""
+    for path, expected, like in parts:
+        found = 0
+        for block in read_numbers(path, columns, dtype):
+            found += len(block)
+            if found > expected:
+                break
+            yield block
+        _check_rows(path, found, expected, like)
+
+
+def _check_rows(path: Path, found: int, expected: int, like: str) -> None:
+    if found != expected:
+        least = "at least " if found > expected else ""
+        raise TableError(
+            f"{path}: expected {expected} rows, as many as {like}. Found {least}{found}."
+        )
+
+
+def read_numbers(
+    path: Path, columns: int, dtype: type[np.floating[Any]] = np.float64
+) -> Iterator[NDArray[Any]]:
+    """Parse numbers separated by blanks or tabs, one row a line.
+
+    Parameters
+    ----------
+    path : Path
+        A text file without a line of names.
+    columns : int
+        Numbers in each line.
+    dtype : type, default=float64
+        Of the result.
+
+    Yields
+    ------
+    ndarray of shape (rows, columns)
+        Rows in the order of the file, as many as 8 MB of text hold.
+    """
+    import polars as pl
+
+    kind = pl.Float32 if dtype == np.float32 else pl.Float64
+    schema = {str(j): kind for j in range(columns)}
+    line = 0
+    for text in _blocks(path, columns):
+        try:
+            frame = pl.read_csv(
+                text, has_header=False, separator=" ", quote_char=None, schema=schema
+            )
+            block = frame.to_numpy()
+        except pl.exceptions.PolarsError:
+            block = np.empty((0, columns))
+        # Where a line is too short polars fills in what is not there.
+        if len(block) != text.count(b"\n") or not np.isfinite(block).all():
+            raise _first_error(path, text, columns, line)
+        line += len(block)
+        yield block
+
+
+def _blocks(path: Path, columns: int) -> Iterator[bytes]:
+    """Whole lines with one blank between numbers and none around them."""
+    rest = b""
+    with parsing(path, "text"), path.open("rb") as file:
+        while text := file.read(BLOCK):
+            end = text.rfind(b"\n") + 1
+            lines, rest = rest + text[:end], text[end:] if end else rest + text
+            if len(rest) > LONGEST * columns:
+                raise TableError(f"{path}: expected lines of {columns} numbers. Found longer ones.")
+            if end and (lines := _tidy(lines)):
+                yield lines + b"\n"
+    if rest := _tidy(rest):
+        yield rest + b"\n"
+
+
+def _tidy(text: bytes) -> bytes:
+    if b"\t" in text or b"\r" in text:
+        text = text.translate(bytes.maketrans(b"\t\r", b"  "))
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip()
+
+
+def _first_error(path: Path, text: bytes, columns: int, before: int) -> TableError:
+    for number, line in enumerate(text.split(b"\n")[:-1], before + 1):
+        words = line.split()
+        if len(words) != columns:
+            found = f"{len(words)} words"
+        elif wrong := next((word for word in words if not _is_finite(word)), None):
+            found = repr(wrong[:40].decode(errors="replace"))
+        else:
+            continue
+        return TableError(f"{path}, line {number}: expected {columns} numbers. Found {found}.")
+    return TableError(f"{path}: expected lines of {columns} numbers after line {before}.")
+
+
+def _is_finite(word: bytes) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False
