@@ -1,6 +1,7 @@
 """Feature selection with few labels and several related tasks."""
 
 from cosift.selectors import (
+    FSNM,
     FSSI,
     LSDF,
     SFMC,
@@ -13,6 +14,7 @@ from cosift.selectors import (
 )
 
 __all__ = [
+    "FSNM",
     "FSSI",
     "LSDF",
     "SFMC",

@@ -51,9 +51,28 @@ class RobustProblem:
         return self.X.shape[1], self.Y.shape[1]
 
     @cached_property
+    def center(self) -> Array:
+        """The best b beside W = 0."""
+        return geometric_median(self.Y)
+
+    @cached_property
     def at_zero(self) -> float:
         """Objective at W = 0 and the best b, the yardstick of convergence."""
-        return self.objective(np.zeros(self.shape), geometric_median(self.Y))
+        return float(lengths(self.center - self.Y).sum())
+
+    @cached_property
+    def multiplier_at_zero(self) -> Array:
+        """The Lam that W = 0 suggests: residuals' directions; those of length zero share the rest.
+
+        It shows W = 0 to be optimal where gamma is at least `least_for_zero`.
+        """
+        residual = self.center - self.Y
+        sizes = lengths(residual)
+        met = sizes == 0.0
+        Lam = residual / np.where(met, 1.0, sizes)[:, None]
+        if met.any():
+            Lam[met] = -Lam.sum(axis=0) / met.sum()
+        return np.asarray(Lam - Lam.mean(axis=0))
 
     def residual(self, W: Array, b: Array) -> Array:
         """``X W + 1 b' - Y``."""
@@ -61,19 +80,26 @@ class RobustProblem:
 
     def objective(self, W: Array, b: Array) -> float:
         """The value at (W, b)."""
-        loss = _lengths(self.residual(W, b)).sum()
-        return float(loss + self.gamma * _lengths(W).sum())
+        loss = lengths(self.residual(W, b)).sum()
+        return float(loss + self.gamma * lengths(W).sum())
 
     def dual_bound(self, Lam: Array) -> float:
         """Lower bound on the optimum from any Lam; its column means do not count."""
         Lam = Lam - Lam.mean(axis=0)
-        gauge = max(
-            _lengths(Lam).max(), _lengths(np.asarray(self.X.T @ Lam)).max(initial=0.0) / self.gamma
-        )
-        return max(0.0, -float(np.vdot(Lam, self.Y)) / gauge) if gauge > 0 else 0.0
+        gauge = max(lengths(Lam).max(), lengths(self.theta(Lam)).max() / self.gamma)
+        return max(0.0, -float(np.vdot(Lam, self.Y) / gauge)) if gauge > 0 else 0.0
 
-    def reweighted(self, W: Array, b: Array, smoothing: float) -> tuple[Array, Array, Array]:
-        """One step of the published iteration from (W, b): the new ones, and their Lam.
+    @property
+    def least_for_zero(self) -> float:
+        """A gamma from which on W = 0 is optimal for certain: the least if Lam has no choice."""
+        return float(lengths(self.theta(self.multiplier_at_zero)).max())
+
+    def theta(self, Lam: Array) -> Array:
+        """``X'Lam`` (d x c), whose rows are at most gamma long at the optimum."""
+        return np.asarray(self.X.T @ (Lam - Lam.mean(axis=0)))
+
+    def reweighted(self, W: Array, b: Array, smoothing: float) -> tuple[Array, Array, Array, Array]:
+        """One step of the published iteration from (W, b): the new ones, their Lam, and gamma / s.
 
         It minimises ``sum_i ||e_i||^2 / (2 r_i) + gamma * sum_j ||w^j||^2 / (2 s_j)``, with r and s
         the lengths of the residuals and rows at (W, b), smoothed so that either sum errs by at
@@ -81,8 +107,8 @@ class RobustProblem:
         """
         n, d = self.X.shape
         allowance = smoothing * self.at_zero
-        r = np.hypot(_lengths(self.residual(W, b)), allowance / n)
-        s = np.hypot(_lengths(W), allowance / (self.gamma * d))
+        r = np.hypot(lengths(self.residual(W, b)), allowance / n)
+        s = np.hypot(lengths(W), allowance / (self.gamma * d))
         K = _WeightedCentering(1.0 / r)
         quadratic: Quadratic = Factored(self.X, K, K @ self.Y)
         if n >= d:
@@ -91,7 +117,7 @@ class RobustProblem:
         stiffness = Stiffness(2.0 * self.gamma / s, np.empty((d, 0)), NO_COLUMNS, 0.0)
         V = quadratic.solve_stiff(stiffness, slice(None))
         offset = K.weights @ (self.Y - np.asarray(self.X @ V)) / K.weights.sum()
-        return V, offset, self.residual(V, offset) / r[:, None]
+        return V, offset, self.residual(V, offset) / r[:, None], self.gamma / s
 
 
 class _WeightedCentering:
@@ -116,6 +142,11 @@ class CenteredRidge:
     """``argmin over W of ||H (X W - R)||_F^2 + ridge * ||W||_F^2``, with H = I - 11'/n.
 
     Factors the smaller of the matrices (n, n) and (d, d), once for every ridge.
+
+    Attributes
+    ----------
+    curvature : float
+        The mean eigenvalue of that matrix, without the ridge.
     """
 
     def __init__(self, X: Matrix) -> None:
@@ -131,6 +162,7 @@ class CenteredRidge:
         else:
             self._gram = gram - n * np.outer(self._mean, self._mean)
         self._ridge, self._factor = -1.0, self._gram
+        self.curvature = float(np.trace(self._gram)) / len(self._gram) or 1.0
 
     def solve(self, R: Array, ridge: float) -> Array:
         """W for targets R (n x c)."""
@@ -159,11 +191,11 @@ def geometric_median(Y: Array) -> Array:
     array([1., 0.])
     """
     points, counts = np.unique(Y, axis=0, return_counts=True)
-    values = np.array([counts @ _lengths(points - p) for p in points])
+    values = np.array([counts @ lengths(points - p) for p in points])
     best, value = points[values.argmin()], values.min()
     center = counts @ points / counts.sum()
     for _ in range(1000):
-        distances = _lengths(points - center)
+        distances = lengths(points - center)
         if (distances == 0).any():
             break
         weights = counts / distances
@@ -171,8 +203,9 @@ def geometric_median(Y: Array) -> Array:
         if np.array_equal(moved, center):
             break
         center = moved
-    return np.asarray(center if counts @ _lengths(points - center) < value else best)
+    return np.asarray(center if counts @ lengths(points - center) < value else best)
 
 
-def _lengths(A: Array) -> Array:
+def lengths(A: Array) -> Array:
+    """Length of every row."""
     return np.asarray(np.linalg.norm(A, axis=1))

@@ -3,6 +3,7 @@
 from cosift.selectors.all_features import AllFeatures
 from cosift.selectors.fisher_score import FisherScore
 from cosift.selectors.foreign import ForeignSelector
+from cosift.selectors.fsnm import FSNM
 from cosift.selectors.fssi import FSSI
 from cosift.selectors.l21_least_squares import L21LeastSquares
 from cosift.selectors.lsdf import LSDF
@@ -11,6 +12,7 @@ from cosift.selectors.sfss import SFSS
 from cosift.selectors.spec import SPEC
 
 __all__ = [
+    "FSNM",
     "FSSI",
     "LSDF",
     "SFMC",

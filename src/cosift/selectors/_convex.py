@@ -8,17 +8,14 @@ with f_mu from all rows (`SemiSupervisedSelector`, mu = alpha*beta) or from the 
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from cosift._typing import Array, Matrix
 from cosift.graph import local_laplacian
@@ -34,90 +31,17 @@ from cosift.path import (
     solve_grid,
     solve_path,
 )
-from cosift.selectors._linear import LinearSelector
-from cosift.selectors._parameters import check_number, check_option
-from cosift.solvers import SOLVERS
+from cosift.selectors._certified import CertifiedSelector
+from cosift.selectors._parameters import check_number
 from cosift.statistics import SemiSupervisedSamples, SupervisedSamples
 
-WEIGHTS = ("alpha", "beta", "gamma")
 Sampler = Callable[[Task, Array], Samples]
 
 
-class ConvexSelector(LinearSelector):
-    """Base class of the convex family.
-
-    Attributes
-    ----------
-    objective_ : float
-        Objective at ``coef_``.
-    dual_bound_ : float
-        A lower bound on the least objective.
-    dual_gap_ : float
-        ``objective_ - dual_bound_``: the objective is at most this far from its least.
-    converged_ : bool
-        Whether the gap is at most ``tol`` times the objective at W = 0.
-    n_iter_ : int
-        Iterations of the solver; 0 if W = 0 was seen to be optimal at once.
-    history_ : list of Progress
-        Tuples (iteration, seconds, objective, dual_bound).
-    """
+class ConvexSelector(CertifiedSelector):
+    """Base class of the convex family."""
 
     alpha: float
-    solver: str
-    tol: float
-    max_iter: int
-
-    def grid(
-        self,
-        X: Any,
-        y: Any,
-        tasks: Any = None,
-        *,
-        alpha: Iterable[float] | None = None,
-        beta: Iterable[float] | None = None,
-        gamma: Iterable[float] | None = None,
-    ) -> Iterator[Self]:
-        """Fit every combination of some weights, computing what they share once.
-
-        Parameters
-        ----------
-        X, y, tasks
-            As in ``fit``.
-        alpha, beta, gamma : iterable of float, optional
-            Values to combine; without them, the selector's own. Only weights the method has.
-
-        Returns
-        -------
-        iterator of selectors
-            Fitted clones, one a combination, each as its own ``fit`` would give up to ``tol``.
-            They come in the order of solving: by mu = alpha*beta ascending (if the method has
-            beta), then alpha descending, then gamma descending.
-        """
-        values = {name: [value] for name, value in self._weights().items()}
-        for name, given in zip(WEIGHTS, (alpha, beta, gamma), strict=True):
-            if given is None:
-                continue
-            if name not in values:
-                raise ValueError(
-                    f"{type(self).__name__} has no {name}: its weights are {', '.join(values)}. "
-                    f"Got {name}={given!r}."
-                )
-            values[name] = list(given)
-            if not values[name]:
-                raise ValueError(f"{name} must hold at least one value. Got {given!r}.")
-        combinations = product(*values.values())
-        members = [
-            clone(self).set_params(**dict(zip(values, combination, strict=True)))
-            for combination in combinations
-        ]
-        for member in members:
-            member._check_parameters()
-        shared = clone(self)
-        X, labels = shared._read(X, y, tasks)
-        family = shared._family(X, labels)
-        cells = [member._cell() for member in members]
-        solutions = solve_grid(family, cells, self._settings())
-        return (members[i]._adopt(shared)._store(labels, solution) for i, solution in solutions)
 
     def path(
         self, X: Any, y: Any, tasks: Any = None, *, n_penalties: int = 20, eps: float = 1e-3
@@ -158,25 +82,20 @@ class ConvexSelector(LinearSelector):
             for solution in solve_path(fixed, cell, scales, self._settings())
         )
 
-    def _fit_tasks(self, X: Matrix, tasks: list[Task]) -> None:
-        ((_, solution),) = solve_grid(self._family(X, tasks), [self._cell()], self._settings())
-        self._store(tasks, solution)
+    def _solve_all(
+        self, X: Matrix, tasks: list[Task], members: Sequence[Self]
+    ) -> Iterator[tuple[int, Solution]]:
+        cells = [member._cell() for member in members]
+        return solve_grid(self._family(X, tasks), cells, self._settings())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("alpha", self.alpha, above=0)
         if "gamma" in self._weights():
             check_number("gamma", self._weights()["gamma"], at_least=0)
-        check_option("solver", self.solver, SOLVERS)
-        check_number("tol", self.tol, above=0)
-        check_number("max_iter", self.max_iter, at_least=1, integer=True)
 
     def _settings(self) -> Settings:
         return Settings(self.solver, self.tol, self.max_iter)
-
-    def _weights(self) -> dict[str, float]:
-        """The weights that the method has, by name."""
-        return {name: getattr(self, name) for name in WEIGHTS if hasattr(self, name)}
 
     def _cell(self) -> Cell:
         """The weights as the problem knows them."""
@@ -208,33 +127,13 @@ class ConvexSelector(LinearSelector):
     def _sampler(self, X: Matrix) -> Sampler:
         """A function from a task and its labels (or those of several alike) to `Samples`."""
 
-    def _adopt(self, shared: Self) -> Self:
-        """Take over what validation learned about X."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(shared, name):
-                setattr(self, name, getattr(shared, name))
-        return self
-
     def _store(self, tasks: list[Task], solution: Solution) -> Self:
         result, problem = solution.result, solution.problem
         theta = problem.smooth(result.W).theta
         self._set_linear(tasks, result.W, solution.intercept, theta)
-        self.objective_, self.dual_bound_ = result.objective, result.dual_bound
-        self.dual_gap_ = result.gap
-        self.converged_ = bool(result.converged)
-        self.n_iter_, self.history_ = result.n_iter, result.history
-        if not self.converged_:
-            weights = ", ".join(f"{name}={value:g}" for name, value in self._weights().items())
-            warnings.warn(
-                f"{type(self).__name__}({weights}) did not converge in {result.n_iter} "
-                f"iterations: objective {result.objective:.6g}, dual bound "
-                f"{result.dual_bound:.6g}. The gap of {result.gap:.3g} is "
-                f"{result.gap / problem.at_zero:.2g} of the objective at W = 0, above "
-                f"tol={self.tol:g}. Raise max_iter (now {self.max_iter}), or tol if that accuracy "
-                "will do.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._certify(
+            result.objective, result.dual_bound, problem.at_zero, result.converged, result.history
+        )
         return self
 
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from cosift._blas import one_pool
 from cosift.problem import Problem
 from cosift.solvers import reweighted, working_set
 from cosift.solvers.admm import State
@@ -47,10 +48,11 @@ def solve(
         The certified point, and the state to warm the next solve with.
     """
     recorder = Recorder(problem.shape, tol * problem.at_zero)
-    if solver == "auto":
-        warm = working_set.solve(problem, recorder, max_iter, warm)
-    elif solver == "reweighted":
-        reweighted.solve(problem, recorder, max_iter)
-    else:
+    if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}. Got {solver!r}.")
+    with one_pool():
+        if solver == "auto":
+            warm = working_set.solve(problem, recorder, max_iter, warm)
+        else:
+            reweighted.solve(problem, recorder, max_iter)
     return recorder.result(), warm

@@ -24,12 +24,14 @@ class Progress(NamedTuple):
 class Result:
     """A point, the bounds that certify it, and how it was reached.
 
-    ``converged`` says that ``objective - dual_bound <= tol * problem.at_zero``.
+    ``converged`` says that ``objective - dual_bound <= tol * problem.at_zero``, and the witness is
+    what the bound can be computed from again.
     """
 
     W: Array
     objective: float
     dual_bound: float
+    witness: Any
     converged: bool
     n_iter: int
     history: list[Progress]
@@ -96,5 +98,11 @@ class Recorder:
 
     def result(self) -> Result:
         return Result(
-            self.W, self.objective, self.dual_bound, self.converged, self.n_iter, self.history
+            self.W,
+            self.objective,
+            self.dual_bound,
+            self.witness,
+            self.converged,
+            self.n_iter,
+            self.history,
         )
