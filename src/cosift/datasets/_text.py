@@ -166,28 +166,41 @@ def read_numbers(
     ndarray of shape (rows, columns)
         Rows in the order of the file, as many as 8 MB of text hold.
     """
-    import polars as pl
-
-    kind = pl.Float32 if dtype == np.float32 else pl.Float64
-    schema = {str(j): kind for j in range(columns)}
     line = 0
+    tidy = False
     for text in _blocks(path, columns):
-        try:
-            frame = pl.read_csv(
-                text, has_header=False, separator=" ", quote_char=None, schema=schema
-            )
-            block = frame.to_numpy()
-        except pl.exceptions.PolarsError:
-            block = np.empty((0, columns))
-        # Where a line is too short polars fills in what is not there.
-        if len(block) != text.count(b"\n") or not np.isfinite(block).all():
+        block = None if tidy else _parse(text, columns, dtype)
+        if block is None:
+            tidy, text = True, _tidied(text)
+            block = _parse(text, columns, dtype)
+        if block is None:
             raise _first_error(path, text, columns, line)
         line += len(block)
         yield block
 
 
+def _parse(text: bytes, columns: int, dtype: type[np.floating[Any]]) -> NDArray[Any] | None:
+    """Numbers with one blank between them and perhaps one after them, if that is all there is."""
+    import polars as pl
+
+    kind = pl.Float32 if dtype == np.float32 else pl.Float64
+    schema: dict[str, Any] = {str(j): kind for j in range(columns)}
+    ends_blank = text[: text.find(b"\n")].endswith(b" ")
+    if ends_blank:
+        schema["end"] = pl.String
+    try:
+        frame = pl.read_csv(text, has_header=False, separator=" ", quote_char=None, schema=schema)
+    except pl.exceptions.PolarsError:
+        return None
+    if ends_blank and frame.drop_in_place("end").null_count() < len(frame):
+        return None
+    # Where a line is too short polars fills in what is not there.
+    block = frame.to_numpy()
+    return block if len(block) == text.count(b"\n") and np.isfinite(block).all() else None
+
+
 def _blocks(path: Path, columns: int) -> Iterator[bytes]:
-    """Whole lines with one blank between numbers and none around them."""
+    """Whole lines, as many as fit into a block."""
     rest = b""
     with parsing(path, "text"), path.open("rb") as file:
         while text := file.read(BLOCK):
@@ -195,18 +208,18 @@ def _blocks(path: Path, columns: int) -> Iterator[bytes]:
             lines, rest = rest + text[:end], text[end:] if end else rest + text
             if len(rest) > LONGEST * columns:
                 raise TableError(f"{path}: expected lines of {columns} numbers. Found longer ones.")
-            if end and (lines := _tidy(lines)):
-                yield lines + b"\n"
-    if rest := _tidy(rest):
+            if end:
+                yield lines
+    if rest.strip():
         yield rest + b"\n"
 
 
-def _tidy(text: bytes) -> bytes:
-    if b"\t" in text or b"\r" in text:
-        text = text.translate(bytes.maketrans(b"\t\r", b"  "))
+def _tidied(text: bytes) -> bytes:
+    """One blank between words, and none around lines."""
+    text = text.translate(bytes.maketrans(b"\t\r", b"  "))
     while b"  " in text:
         text = text.replace(b"  ", b" ")
-    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip()
+    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip() + b"\n"
 
 
 def _first_error(path: Path, text: bytes, columns: int, before: int) -> TableError:
