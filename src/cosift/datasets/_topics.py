@@ -22,15 +22,16 @@ __all__ = ["Topics", "draw_counts", "draw_topics"]
 
 # Latent directions behind the classes' topics: fewer than classes, so that topics resemble.
 RANK = 4
-# Topics that have nothing to do with the classes; a document has DISTRACTIONS of them.
+# Topics that have nothing to do with the classes: a document has two of them, half as strong.
 N_DISTRACTING = 12
 DISTRACTIONS = 2
+DISTRACTION = 0.5
 # Rates follow 1 / (rank + FLATNESS * n_words): the most frequent word is 11 times the rarest.
 FLATNESS = 0.1
 # Lengths of documents are gamma distributed with this shape: a standard deviation of half the mean.
 LENGTH_SHAPE = 4.0
 # How clearly a document shows its topics, from 0 to 1, is beta distributed with these parameters.
-CLARITY = (2.0, 2.0)
+CLARITY = (3.0, 1.5)
 # Numbers in a dense block of rows: 16 MB.
 BLOCK_SIZE = 2**21
 
@@ -163,7 +164,7 @@ def draw_counts(
         # Sums of a few 1 and -1, exact in any order.
         levels = np.hstack([own, also]) @ signs
         levels[:, topics.shared] /= np.maximum(1.0, own.sum(axis=1, keepdims=True))
-        levels[:, irrelevant] /= DISTRACTIONS
+        levels[:, irrelevant] *= DISTRACTION / DISTRACTIONS
         levels *= clarities.beta(*CLARITY, size=(size, 1))
         levels += 1.0
         levels *= topics.rates

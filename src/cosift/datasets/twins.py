@@ -49,14 +49,15 @@ def make_ccv(*, scale: float = 1.0, seed: int = 0) -> Dataset:
     Returns
     -------
     Dataset
-        Counts as a csr_array, and the truth: 400 words matter to every task and 100 to each alone.
+        Counts as a csr_array, and the truth: 1,000 words matter to every task and 250 to each
+        alone.
 
     Examples
     --------
     >>> make_ccv(scale=0.02)
     <Dataset ccv twin: 186 samples, 5000 features (...% stored), 3 tasks>
     """
-    return _classified_words("ccv", CCV, 5000, 400, 100, 1000.0, scale, seed)
+    return _classified_words("ccv", CCV, 5000, 1000, 250, 500.0, scale, seed)
 
 
 def make_hmdb(*, scale: float = 1.0, seed: int = 0) -> Dataset:
@@ -72,14 +73,14 @@ def make_hmdb(*, scale: float = 1.0, seed: int = 0) -> Dataset:
     Returns
     -------
     Dataset
-        Counts as a csr_array, and the truth: 160 words matter to every task and 40 to each alone.
+        Counts as a csr_array, and the truth: 400 words matter to every task and 60 to each alone.
 
     Examples
     --------
     >>> make_hmdb(scale=0.1)
     <Dataset hmdb twin: 677 samples, 2000 features (...% stored), 5 tasks>
     """
-    return _classified_words("hmdb", HMDB, 2000, 160, 40, 600.0, scale, seed)
+    return _classified_words("hmdb", HMDB, 2000, 400, 60, 800.0, scale, seed)
 
 
 def make_nuswide(*, scale: float = 1.0, seed: int = 0) -> Dataset:
@@ -95,7 +96,7 @@ def make_nuswide(*, scale: float = 1.0, seed: int = 0) -> Dataset:
     Returns
     -------
     Dataset
-        Counts as a csr_array, one 0/1 column a concept, and the truth: 100 words matter to every
+        Counts as a csr_array, one 0/1 column a concept, and the truth: 120 words matter to every
         concept and 2 to each alone.
 
     Examples
@@ -109,7 +110,7 @@ def make_nuswide(*, scale: float = 1.0, seed: int = 0) -> Dataset:
     y = np.zeros((n, len(sizes)), dtype=np.int8)
     for c, size in enumerate(sizes.values()):
         y[own.choice(n, size, replace=False), c] = 1
-    topics = draw_topics([range(c, c + 1) for c in range(len(sizes))], 500, 100, 2, 150.0, own)
+    topics = draw_topics([range(c, c + 1) for c in range(len(sizes))], 500, 120, 2, 250.0, own)
     return Dataset(
         "nuswide twin",
         draw_counts(topics, y, documents),
