@@ -25,8 +25,9 @@ Function = Callable[[Array], Array]
 DENSE_SAMPLES = 1_000
 # Lanczos vectors: few make it slow where samples lie along a curve.
 LANCZOS_VECTORS = 80
-# A spectral function counts as a polynomial once its last coefficients are so small.
+# A spectral function counts as a polynomial that is as close to it, relative to its largest value.
 RESOLVED = 1e-10
+GRID = 1.0 - np.cos(np.linspace(0.0, np.pi, 1001))
 EPSILON = np.finfo(np.float64).eps
 DEGREES = (8, 16, 32, 64, 128, 256)
 
@@ -125,12 +126,11 @@ class Spectrum:
 
 def _polynomial(function: Function) -> Array:
     """Chebyshev coefficients of a function on [0, 2]."""
+    values = function(GRID)
     for degree in DEGREES:
-        coefficients = Chebyshev.interpolate(function, degree, domain=[0.0, 2.0]).coef
-        sizes = np.abs(coefficients)
-        if sizes[-3:].max() <= RESOLVED * sizes.max():
-            matter = np.flatnonzero(sizes > EPSILON * sizes.max())
-            return np.asarray(coefficients[: matter.max(initial=0) + 1])
+        polynomial = Chebyshev.interpolate(function, degree, domain=[0.0, 2.0])
+        if np.abs(polynomial(GRID) - values).max() <= RESOLVED * np.abs(values).max():
+            return np.asarray(polynomial.trim(EPSILON * np.abs(values).max()).coef)
     raise ValueError(
         f"spectral_function is not smooth enough on [0, 2] for more than {DENSE_SAMPLES} samples "
         "on a graph of neighbours: there it must be close to a polynomial, as powers and "
