@@ -1,0 +1,5 @@
+"""``python -m cosift`` is ``cosift``."""
+
+from cosift.cli import app
+
+app(prog_name="cosift")
