@@ -1,5 +1,7 @@
 """From raw recordings to feature tables: scikit-learn transformers."""
 
+from cosift.features.bag_of_words import BagOfWords
+from cosift.features.sift import sift_descriptors
 from cosift.features.skeleton import JOINTS, SkeletonFeatures
 
-__all__ = ["JOINTS", "SkeletonFeatures"]
+__all__ = ["JOINTS", "BagOfWords", "SkeletonFeatures", "sift_descriptors"]
