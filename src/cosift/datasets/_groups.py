@@ -22,8 +22,10 @@ def task_of_class(
     Raises
     ------
     ValueError
-        If a group names a class that does not exist, or that another group has too.
+        If a group names a class that does not exist or that another group has too, or none does.
     """
+    if not any(groups.values()):
+        raise ValueError(f"groups must name classes. Got {dict(groups)!r}.")
     task_of: dict[str, str] = {}
     for task, members in groups.items():
         for name in members:

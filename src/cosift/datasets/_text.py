@@ -20,6 +20,7 @@ from cosift._typing import Matrix
 from cosift.datasets._formats.table import TableError, parsing
 
 __all__ = [
+    "check_folder",
     "count_lines",
     "expected_file",
     "read_lines",
@@ -36,10 +37,16 @@ LONGEST = 100
 SPARSE = 1 / 3
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse what is no folder."""
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing"
+        raise TableError(f"{folder}: expected a folder. Found {found}.")
+
+
 def expected_file(folder: Path, pattern: str, what: str) -> Path:
     """The file of this name, in the folder or anywhere below."""
-    if not folder.is_dir():
-        raise TableError(f"{folder}: expected a folder. Found {_kind(folder)}.")
+    check_folder(folder)
     found = sorted(folder.glob(pattern)) or sorted(folder.rglob(pattern))
     if len(found) != 1:
         raise TableError(
@@ -49,20 +56,23 @@ def expected_file(folder: Path, pattern: str, what: str) -> Path:
     return found[0]
 
 
-def _kind(path: Path) -> str:
-    return "a file" if path.exists() else "nothing"
-
-
 def read_lines(path: Path) -> list[str]:
-    """Lines without blanks around them; empty ones at the end do not count."""
-    with parsing(path, "text"):
-        return path.read_text(encoding="utf-8-sig").rstrip().splitlines()
+    """Lines that are not empty, at least one, without blanks around them."""
+    with parsing(path, "text in UTF-8"):
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise TableError(f"{path}: expected lines of text. Found none.")
+    return found
 
 
 def count_lines(path: Path) -> int:
-    """Number of lines that are not empty."""
+    """Number of lines that are not empty, at least one."""
     with parsing(path, "text"), path.open("rb") as file:
-        return sum(1 for line in file if line.strip())
+        found = sum(1 for line in file if line.strip())
+    if not found:
+        raise TableError(f"{path}: expected lines of numbers. Found none.")
+    return found
 
 
 def read_zeros_and_ones(path: Path, columns: int, rows: int, like: str) -> NDArray[np.int8]:
@@ -106,16 +116,32 @@ def stack_numbers(
     first = next(blocks)
     blocks = chain((first,), blocks)
     if memory_map is not None:
-        with parsing(Path(memory_map), ".npy"):
-            mapped = np.lib.format.open_memmap(memory_map, "w+", dtype, (total, columns))
-        _fill(mapped, blocks)
-        mapped.flush()
-        return np.load(memory_map, mmap_mode="r")
+        return _mapped(Path(memory_map), blocks, dtype, (total, columns))
     if np.count_nonzero(first) < SPARSE * first.size:
         return sp.csr_array(sp.vstack([sp.csr_array(block) for block in blocks], format="csr"))
     dense = np.empty((total, columns), dtype=dtype)
     _fill(dense, blocks)
     return dense
+
+
+def _mapped(
+    path: Path,
+    blocks: Iterable[NDArray[Any]],
+    dtype: type[np.floating[Any]],
+    shape: tuple[int, int],
+) -> NDArray[Any]:
+    """Blocks in a file that takes its name when it is whole."""
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        with parsing(path, ".npy"):
+            mapped = np.lib.format.open_memmap(unfinished, "w+", dtype, shape)
+        _fill(mapped, blocks)
+        mapped.flush()
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    whole: NDArray[Any] = np.load(path, mmap_mode="r")
+    return whole
 
 
 def _fill(out: NDArray[Any], blocks: Iterable[NDArray[Any]]) -> None:
@@ -164,18 +190,18 @@ def read_numbers(
     Yields
     ------
     ndarray of shape (rows, columns)
-        Rows in the order of the file, as many as 8 MB of text hold.
+        Rows in the order of the file, as many as 8 MB of text hold. Empty lines are no rows.
     """
     line = 0
     tidy = False
     for text in _blocks(path, columns):
         block = None if tidy else _parse(text, columns, dtype)
         if block is None:
-            tidy, text = True, _tidied(text)
-            block = _parse(text, columns, dtype)
+            tidy = True
+            block = _parse(_tidied(text), columns, dtype)
         if block is None:
             raise _first_error(path, text, columns, line)
-        line += len(block)
+        line += text.count(b"\n")
         yield block
 
 
@@ -183,6 +209,8 @@ def _parse(text: bytes, columns: int, dtype: type[np.floating[Any]]) -> NDArray[
     """Numbers with one blank between them and perhaps one after them, if that is all there is."""
     import polars as pl
 
+    if not text:
+        return np.empty((0, columns), dtype=dtype)
     kind = pl.Float32 if dtype == np.float32 else pl.Float64
     schema: dict[str, Any] = {str(j): kind for j in range(columns)}
     ends_blank = text[: text.find(b"\n")].endswith(b" ")
@@ -215,18 +243,24 @@ def _blocks(path: Path, columns: int) -> Iterator[bytes]:
 
 
 def _tidied(text: bytes) -> bytes:
-    """One blank between words, and none around lines."""
+    """One blank between words, none around lines, and no empty line."""
     text = text.translate(bytes.maketrans(b"\t\r", b"  "))
     while b"  " in text:
         text = text.replace(b"  ", b" ")
-    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip() + b"\n"
+    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n")
+    while b"\n\n" in text:
+        text = text.replace(b"\n\n", b"\n")
+    text = text.strip()
+    return text + b"\n" if text else b""
 
 
 def _first_error(path: Path, text: bytes, columns: int, before: int) -> TableError:
     for number, line in enumerate(text.split(b"\n")[:-1], before + 1):
         words = line.split()
+        if not words:
+            continue
         if len(words) != columns:
-            found = f"{len(words)} words"
+            found = f"{len(words)} in {line[:40].decode(errors='replace')!r}"
         elif wrong := next((word for word in words if not _is_finite(word)), None):
             found = repr(wrong[:40].decode(errors="replace"))
         else:
@@ -237,6 +271,6 @@ def _first_error(path: Path, text: bytes, columns: int, before: int) -> TableErr
 
 def _is_finite(word: bytes) -> bool:
     try:
-        return bool(np.isfinite(float(word)))
+        return b"_" not in word and bool(np.isfinite(float(word)))
     except ValueError:
         return False

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from cosift.datasets._formats.table import TableError, listed
 from cosift.datasets._groups import classes_of, task_of_class
 from cosift.datasets._originals import CCV
 from cosift.datasets._text import expected_file, read_lines, read_zeros_and_ones, stack_numbers
@@ -60,10 +61,10 @@ def load_ccv(
     kinds = (features,) if isinstance(features, str) else tuple(features)
     if not kinds or not set(kinds) <= set(WORDS):
         raise ValueError(f"features must be among {', '.join(map(repr, WORDS))}. Got {features!r}.")
-    categories = read_lines(expected_file(folder, "categoryName.txt", "a name a line"))
-    task_of = task_of_class(groups or classes_of(CCV), categories)
+    categories = _categories(folder)
+    task_of = task_of_class(classes_of(CCV) if groups is None else groups, categories)
     ids = [expected_file(folder, f"{side}VidID.txt", "a video's id a line") for side in SIDES]
-    sizes = [len(read_lines(path)) for path in ids]
+    sizes = _different_videos(ids)
     Y = np.concatenate(
         [
             read_zeros_and_ones(
@@ -77,6 +78,8 @@ def load_ccv(
     )
     Y[:, [name not in task_of for name in categories]] = 0
     kept = Y.sum(axis=1) == 1
+    if not kept.any():
+        raise TableError(f"{folder}: expected videos of one category. Found none.")
     bags = []
     for kind in kinds:
         files = [
@@ -101,3 +104,32 @@ def load_ccv(
             f"{(Y.sum(axis=1) > 1).sum()} of several",
         },
     )
+
+
+def _categories(folder: Path) -> list[str]:
+    """The names of all categories, in the order of the columns of labels."""
+    path = expected_file(folder, "categoryName.txt", "a name a line")
+    names = read_lines(path)
+    official = {name for members in classes_of(CCV).values() for name in members}
+    if len(names) != len(official) or set(names) != official:
+        strange = [*sorted(official - set(names)), *sorted(set(names) - official)]
+        raise TableError(
+            f"{path}: expected the {len(official)} categories of CCV, each once. Found "
+            f"{len(names)} lines; they differ in {listed(strange)}."
+        )
+    return names
+
+
+def _different_videos(ids: list[Path]) -> list[int]:
+    """How many videos each of these files names; no video twice."""
+    videos = [read_lines(path) for path in ids]
+    seen: set[str] = set()
+    for path, names in zip(ids, videos, strict=True):
+        for number, name in enumerate(names, 1):
+            if name in seen:
+                raise TableError(
+                    f"{path}, line {number}: expected a video that no line before names, here or "
+                    f"in {ids[0].name}. Found {name!r}."
+                )
+            seen.add(name)
+    return [len(names) for names in videos]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from cosift.datasets._formats import read
 from cosift.datasets._formats.table import Table, TableError, checked, listed
 from cosift.datasets._groups import classes_of, task_of_class
 from cosift.datasets._originals import HMDB
-from cosift.datasets._text import read_lines
+from cosift.datasets._text import check_folder, read_lines
 from cosift.datasets.dataset import Dataset
 
 __all__ = ["Clip", "hmdb_clips", "load_hmdb"]
@@ -79,17 +80,17 @@ def hmdb_clips(
     folder = Path(folder)
     official = classes_of(HMDB)
     actions = {name for members in official.values() for name in members}
-    task_of = task_of_class(groups or official, actions)
+    task_of = task_of_class(official if groups is None else groups, actions)
     lists = _lists_folder(folder)
-    videos = {path.name: path for path in folder.rglob("*") if path.name in task_of}
+    videos = {path.name: path for path in folder.glob("**/") if path.name in task_of}
     clips = []
     for label, task in task_of.items():
         sides = [_read_list(lists / f"{label}_test_split{number}.txt") for number in SPLITS]
-        for name in sides[0]:
-            if not all(name in side for side in sides):
+        for name in dict.fromkeys(chain(*sides)):
+            if missing := [k for k, side in zip(SPLITS, sides, strict=True) if name not in side]:
                 raise TableError(
-                    f"{lists}: expected {name!r} in all three lists of {label!r}. Found it only in "
-                    f"{', '.join(str(k) for k, s in zip(SPLITS, sides, strict=True) if name in s)}."
+                    f"{lists / f'{label}_test_split{missing[0]}.txt'}: expected the clips of all "
+                    f"three lists of {label!r}. Found no {name!r}."
                 )
             file = videos.get(label, folder / label) / name
             source = TAGS.sub("", Path(name).stem).removesuffix(f"_{label}")
@@ -165,6 +166,7 @@ def load_hmdb(
 
 
 def _lists_folder(folder: Path) -> Path:
+    check_folder(folder)
     found = sorted({path.parent for path in folder.rglob("*_test_split1.txt")})
     if len(found) != 1:
         raise TableError(
@@ -178,14 +180,14 @@ def _read_list(path: Path) -> dict[str, str]:
     """The side of each clip."""
     side_of = {}
     for number, line in enumerate(read_lines(path), 1):
-        name, _, side = line.strip().rpartition(" ")
+        name, _, side = line.rpartition(" ")
         if not name or side not in SIDES:
             raise TableError(
                 f"{path}, line {number}: expected a clip and 0, 1 or 2. Found {line[:60]!r}."
             )
+        if name.strip() in side_of:
+            raise TableError(f"{path}, line {number}: expected a clip once. Found {name!r} again.")
         side_of[name.strip()] = SIDES[side]
-    if not side_of:
-        raise TableError(f"{path}: expected a clip a line. Found no line.")
     return side_of
 
 

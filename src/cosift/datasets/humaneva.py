@@ -41,9 +41,9 @@ def load_humaneva(
     path : path
         One of two layouts, see docs/data.md:
 
-        - a .npz file of frames: ``positions`` (frames, joints, 3), ``subject``, ``action`` and
-          ``sequence`` of each frame as numbers, ``action_names`` and ``sequence_names``; frames
-          with ``is_validate`` are the official test data;
+        - a .npz file of frames, or a folder with no other: ``positions`` (frames, joints, 3),
+          ``subject``, ``action`` and ``sequence`` of each frame as numbers, ``action_names`` and
+          ``sequence_names``; frames with ``is_validate`` are the official test data;
         - a folder with one folder a subject (``S1``, ``S2``, ...) and in it one file a sequence,
           named by its action and number (``Walking_1.npy``, ``Jog_2.csv``), of positions: an array
           (frames, joints, 3), or a table with three columns (x, y, z) a joint.
@@ -145,10 +145,12 @@ def _named(path: Path, codes: NDArray[Any], what: str, names: NDArray[Any]) -> N
 
 def _read_folder(path: Path) -> Frames:
     files = sorted(file for ending in ("npy", "csv") for file in path.glob(f"{SUBJECT}/*.{ending}"))
+    if not files and len(of_frames := list(path.glob("*.npz"))) == 1:
+        return _read_file(of_frames[0])
     if not files:
         raise TableError(
             f"{path}: expected a folder a subject (S1, S2, ...) with a file a sequence "
-            "(Walking_1.npy, Jog_2.csv). Found no such file."
+            "(Walking_1.npy, Jog_2.csv), or one .npz file of frames. Found no such file."
         )
     positions = [_read_sequence(file) for file in files]
     joints = positions[0].shape[1]
@@ -178,7 +180,11 @@ def _read_sequence(file: Path) -> NDArray[Any]:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).lstrip("-").isdecimal()
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _joints(path: Path, positions: NDArray[Any]) -> NDArray[Any]:

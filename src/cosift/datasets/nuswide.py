@@ -11,6 +11,7 @@ import numpy as np
 from cosift.datasets._formats.table import TableError
 from cosift.datasets._originals import NUSWIDE
 from cosift.datasets._text import (
+    check_folder,
     count_lines,
     expected_file,
     read_zeros_and_ones,
@@ -60,9 +61,13 @@ def load_nuswide(
         If a file is missing or does not have the rows and columns that it should.
     """
     folder = Path(folder)
-    names = tuple(NUSWIDE.split()) if concepts is None else tuple(concepts)
-    if not names:
-        raise ValueError("concepts must name at least one concept. Got none.")
+    check_folder(folder)
+    known = NUSWIDE.split()
+    names = tuple(known if concepts is None else concepts)
+    if not names or not set(names) <= set(known) or len(set(names)) < len(names):
+        raise ValueError(
+            f"concepts must be different ones among {', '.join(known)}. Got {concepts!r}."
+        )
     what = f"{WORDS} counts a line"
     has_split = any(folder.rglob("BoW_Train_int.dat")) or not any(folder.rglob("BoW_int.dat"))
     sides = ("_Train", "_Test") if has_split else ("",)
