@@ -1,5 +1,7 @@
 """Blocks of numbers in text: against numpy, in any block size, and what broken files say."""
 
+import gzip
+import zlib
 from contextlib import suppress
 
 import numpy as np
@@ -74,6 +76,9 @@ def test_garbage_is_refused_or_read_as_numpy_reads_it(tmp_path_factory, text, co
         (b"1,2\n", r"line 1: .* Found 1 in '1,2'"),
         (b'1 "2"\n', r"line 1: .* Found '\"2\"'"),
         (b"1 2\n3 x\xff\n", r"line 2: .* Found 'x\ufffd'"),
+        (b"\x28\xb5\x2f\xfd\n", r"line 1: .* Found 1"),
+        (zlib.compress(b"1 2\n" * 100, 1), r"line 1: .* Found"),
+        (gzip.compress(b"1 2\n" * 100, mtime=0), r"line 1: .* Found"),
         ("1 2\n".encode("utf-16"), r"line 1: .* Found"),
         (b"1 2 " * 10_000, r"expected lines of 2 numbers. Found longer ones"),
     ],

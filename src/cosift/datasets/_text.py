@@ -33,6 +33,8 @@ __all__ = [
 BLOCK = 2**23
 # Bytes that a number may take, blanks included.
 LONGEST = 100
+# What a line of numbers may begin with.
+BEGINNINGS = b"0123456789+-. \t\r\n\xef"
 # Sparse below this share of numbers that are not zero: at a third, csr is as large as dense.
 SPARSE = 1 / 3
 
@@ -211,6 +213,9 @@ def _parse(text: bytes, columns: int, dtype: type[np.floating[Any]]) -> NDArray[
 
     if not text:
         return np.empty((0, columns), dtype=dtype)
+    # Polars would expand whatever begins like a compressed file.
+    if text[0] not in BEGINNINGS:
+        return None
     kind = pl.Float32 if dtype == np.float32 else pl.Float64
     schema: dict[str, Any] = {str(j): kind for j in range(columns)}
     ends_blank = text[: text.find(b"\n")].endswith(b" ")

@@ -26,7 +26,8 @@ MISSING = ["", "NA", "NaN", "nan", "null", "?"]
 BLOCK = 2**24
 GZIP = b"\x1f\x8b"
 # Other compressions that polars would undo without asking how much comes out.
-COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd", b"\x78\x01": "zlib", b"\x78\x9c": "zlib"}
+ZLIB = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
+COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd"} | dict.fromkeys(ZLIB, "zlib")
 
 
 def read_parquet(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
