@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Set
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -142,9 +143,18 @@ def _table(path: Path, frame: pl.DataFrame, wanted: Set[str], ignored: Set[str])
             f"{path}: features must be numbers. Found {series.dtype} in {listed(others)}"
             + (f", such as {str(example[0])[:40]!r}" if example else "")
             + ". Ignore these columns, or say which is the target, the task or the group."
+            + _misspelt(sorted((wanted | ignored) - set(frame.columns)), others)
         )
     X = features.cast(pl.Float64).to_numpy(order="c")
     return Table(X, list(features.columns), columns)
+
+
+def _misspelt(lost: list[str], others: list[str]) -> str:
+    """What to say of names that no column has."""
+    if not lost:
+        return ""
+    close = get_close_matches(lost[0], others, 1)
+    return f" No column is called {lost[0]!r}" + (f"; did you mean {close[0]!r}?" if close else ".")
 
 
 def _column(series: pl.Series) -> NDArray[Any]:
