@@ -5,9 +5,12 @@ Nothing here imports more than typer and rich before a command runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
+
+from cosift.cli import select
 
 __all__ = ["app"]
 
@@ -36,3 +39,10 @@ def _common(
     ] = False,
 ) -> None:
     pass
+
+
+def _add(command: Callable[..., None], example: str) -> None:
+    app.command(epilog=f"Example: {example}")(command)
+
+
+_add(select.select, select.EXAMPLE)

@@ -12,6 +12,7 @@ Whatever takes long to import is imported in there.
 from __future__ import annotations
 
 import json as _json
+import math
 import sys
 import traceback
 import warnings
@@ -22,7 +23,7 @@ from typing import Annotated, Any, Self
 import typer
 from rich.console import Console, RenderableType
 
-__all__ = ["Debug", "Json", "Output", "Quiet", "Seed", "UsageError"]
+__all__ = ["Debug", "Json", "Output", "Quiet", "Seed", "UsageError", "to_json"]
 
 # Columns of a table that goes to a file or a pipe.
 WIDTH = 120
@@ -88,7 +89,7 @@ class Output:
     def document(self, content: Any) -> None:
         """Print results for programs, once."""
         if self._json:
-            print(_json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+            print(to_json(content))
 
     def note(self, text: str, *, style: str = "") -> None:
         """Say something beside the results."""
@@ -117,6 +118,19 @@ class Output:
 
     def _note_warning(self, message: Warning | str, *where: Any, **more: Any) -> None:
         self.note(f"Note: {message}", style="yellow")
+
+
+def to_json(content: Any) -> str:
+    """Content as JSON that others read: null where a number is not finite."""
+    return _json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _console(file: Any) -> Console:

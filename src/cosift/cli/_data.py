@@ -1,0 +1,128 @@
+"""Options that say what a user's table holds, and the Dataset that they make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from cosift.datasets import Dataset
+
+__all__ = [
+    "Files",
+    "Group",
+    "Ignore",
+    "Scaling",
+    "Target",
+    "Task",
+    "Unlabeled",
+    "load",
+    "marker",
+    "roles",
+]
+
+PANEL = "What the table holds"
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA...",
+        help="A table: CSV, TSV, Parquet, Arrow, npy, npz, mat, SVMlight, ARFF or h5ad. Of several "
+        "each is a task.",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of classes. Give it several times for columns of 0 and 1, each a task.",
+        show_default="as the file says, if it does",
+        rich_help_panel=PANEL,
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of the task that a row belongs to.",
+        show_default="one task",
+        rich_help_panel=PANEL,
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of what a row was cut from (a recording, a person): rows of one group stay "
+        "on one side of a split.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column to leave out; may be given several times.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+Unlabeled = Annotated[
+    str,
+    typer.Option(
+        metavar="VALUE",
+        help="What stands in the target where there is no label, beside nothing at all; 'none' if "
+        "only that.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+Scaling = Annotated[
+    Literal["standard", "none"],
+    typer.Option(
+        help="standard: every feature to standard deviation 1, and mean 0 if dense.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+def load(
+    files: list[Path],
+    target: list[str] | None,
+    task: str | None,
+    group: str | None,
+    ignore: list[str] | None,
+) -> Dataset:
+    """Read a user's table."""
+    from cosift.datasets import read_table
+
+    path = files[0] if len(files) == 1 else files
+    return read_table(path, target=target, task=task, group=group, ignore=ignore or ())
+
+
+def marker(data: Dataset, text: str) -> float | str | None:
+    """The value of ``--unlabeled`` in the kind of the labels."""
+    if text == "none":
+        return None
+    if data.y.dtype.kind not in "biuf":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(
+            f"--unlabeled must be a number, since the labels of {data.name} are numbers, or "
+            f"'none'. Got {text!r}."
+        ) from None
+    return int(number) if number.is_integer() else number
+
+
+def roles(data: Dataset, target: list[str] | None, task: str | None) -> dict[str, Any]:
+    """Labels and tasks by the names of their columns."""
+    if data.y.ndim == 2:
+        return dict(zip(data.target_names, data.y.T, strict=True))
+    columns = {(target or ["target"])[0]: data.y}
+    return columns if data.tasks is None else {**columns, task or "task": data.tasks}
