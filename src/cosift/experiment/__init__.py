@@ -1,6 +1,7 @@
 """From data to evidence: many methods, draws and shares of labels, compared and kept."""
 
 from cosift.experiment.backends import Dask, Processes, Serial
+from cosift.experiment.conclusions import Conclusions, conclude
 from cosift.experiment.plan import PAPER_METHODS, PAPER_SETTINGS, Plan, PlanError, Unit
 from cosift.experiment.results import Results
 from cosift.experiment.run import Progress, run
@@ -9,6 +10,7 @@ from cosift.experiment.store import LockedError, PlanChangedError, RunDirectoryE
 __all__ = [
     "PAPER_METHODS",
     "PAPER_SETTINGS",
+    "Conclusions",
     "Dask",
     "LockedError",
     "Plan",
@@ -20,5 +22,6 @@ __all__ = [
     "RunDirectoryError",
     "Serial",
     "Unit",
+    "conclude",
     "run",
 ]
