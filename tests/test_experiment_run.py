@@ -79,31 +79,6 @@ def interrupt_after(n_units):
     return progress
 
 
-def test_failures_are_kept_and_retried_on_request(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(HERE)
-    cure = tmp_path / "cure"
-    monkeypatch.setenv("FICKLE_CURE", str(cure))
-    plan = tiny_plan(DATA, methods=["all-features", "fickle:Fickle"])
-    sick = [unit for unit in plan.units() if unit.method.startswith("fickle")]
-    state = run(plan, DATA, tmp_path)
-    assert (state.total, state.done, state.failed) == (8, 4, 4)
-    failures = Results(tmp_path).failures
-    assert failures["method"].to_list() == ["fickle:Fickle"] * 4
-    assert "not today" in failures["message"][0]
-    assert "fickle.py" in failures["traceback"][0]
-    assert not Results(tmp_path).complete
-    assert Results(tmp_path).metrics["method"].unique().to_list() == ["all-features"]
-
-    assert executed(plan, tmp_path) == []
-    assert executed(plan, tmp_path, retry_failed=True) == sick
-    cure.touch()
-    assert executed(plan, tmp_path) == []
-    assert executed(plan, tmp_path, retry_failed=True) == sick
-    assert Results(tmp_path).failures["message"].to_list() == []
-    assert Results(tmp_path).complete
-    assert executed(plan, tmp_path, retry_failed=True) == []
-
-
 def test_progress_counts(tmp_path):
     plan = tiny_plan(DATA, repeats=1)
     states: list[Progress] = []

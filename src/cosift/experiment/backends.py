@@ -205,7 +205,7 @@ class Dask:
         with ExitStack() as stack:
             place: Any = self.address or stack.enter_context(
                 dask.LocalCluster(
-                    n_workers=self.workers, threads_per_worker=1, dashboard_address=None
+                    n_workers=self.workers, threads_per_worker=1, dashboard_address=":0"
                 )
             )
             client = stack.enter_context(dask.Client(place, set_as_default=False))
@@ -214,7 +214,7 @@ class Dask:
             while waiting or running:
                 client.wait_for_workers(1)
                 if data is None or data.status != "finished":
-                    (data,) = client.scatter([shared], broadcast=True)
+                    (data,) = client.scatter([shared], broadcast=True, hash=False)
                 # No more than can run, so that a death is nobody else's.
                 for _ in range(min(len(waiting), len(client.nthreads()) - len(running))):
                     future = client.submit(function, data, waiting[0], pure=False)

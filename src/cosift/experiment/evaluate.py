@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import traceback
 import warnings
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +128,7 @@ def evaluate_unit(experiment: Experiment, unit: Unit) -> Measurement | Failure:
 
 def _evaluate(experiment: Experiment, unit: Unit) -> Measurement:
     plan, data = experiment.plan, experiment.data
-    _forget_peak_memory()
+    forgotten = _forget_peak_memory()
     started, watch = time.perf_counter(), Stopwatch()
     with watch("draw"):
         sample = experiment.draw(unit.repeat)
@@ -175,7 +173,7 @@ def _evaluate(experiment: Experiment, unit: Unit) -> Measurement:
         "n_converged": int(choice.grid.converged.sum()),
         "n_judged": choice.grid.n_judged,
         "seconds": watch.seconds,
-        "peak_memory_mb": _peak_memory_mb(),
+        "peak_memory_mb": _peak_memory_mb() if forgotten else None,
     }
     return Measurement(unit, summary, metrics, _arrays(choice, selected))
 
@@ -202,21 +200,17 @@ def _arrays(choice: Choice, selected: NDArray[np.intp]) -> dict[str, NDArray[Any
     }
 
 
-@lru_cache
-def _own_peak() -> bool:
-    """Whether Linux lets a process forget its peak of memory."""
-    return os.access("/proc/self/clear_refs", os.W_OK)
-
-
-def _forget_peak_memory() -> None:
-    if _own_peak():
+def _forget_peak_memory() -> bool:
+    """Forget the process's peak of memory, where Linux lets us."""
+    try:
         Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
 
 
-def _peak_memory_mb() -> float | None:
-    """Most memory that the process had at once since `_forget_peak_memory`, if that is known."""
-    if not _own_peak():
-        return None
+def _peak_memory_mb() -> float:
+    """Most memory that the process had at once since `_forget_peak_memory`."""
     lines = Path("/proc/self/status").read_text().splitlines()
     kilobytes = next(line.split()[1] for line in lines if line.startswith("VmHWM"))
     return int(kilobytes) / 1024.0

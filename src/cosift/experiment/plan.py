@@ -218,8 +218,9 @@ class Plan:
         """Inverse of `to_json`; nothing is checked but that the fields are those of a plan."""
         values = json.loads(text)
         known = {field.name for field in fields(cls)}
-        if set(values) != known:
-            odd = ", ".join(sorted(set(values) ^ known))
+        given = set(values) if isinstance(values, dict) else set()
+        if given != known:
+            odd = ", ".join(sorted(given ^ known))
             raise ValueError(f"The stored plan is of another version of cosift: fields {odd}.")
         return cls(**values)
 

@@ -21,8 +21,9 @@ import os
 import socket
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -109,6 +110,9 @@ class Store:
         except ValueError as error:
             connection.close()
             raise RunDirectoryError(f"{directory / FILE}: {error}") from error
+        except RunDirectoryError:
+            connection.close()
+            raise
 
     @classmethod
     def open(
@@ -136,6 +140,11 @@ class Store:
         lock = _lock(directory)
         try:
             path = directory / FILE
+            if path.is_symlink():
+                raise RunDirectoryError(
+                    f"{path} is a symbolic link, which no lock of this directory protects. Use "
+                    "the directory that it leads to."
+                )
             if anew:
                 _set_aside(path)
             if not path.exists():
@@ -144,20 +153,11 @@ class Store:
         except BaseException:
             os.close(lock)
             raise
-        difference = store.plan.difference(plan)
-        if difference:
+        try:
+            store._refuse_changes(plan)
+        except RunDirectoryError:
             store.close()
-            raise PlanChangedError(
-                "\n".join(
-                    [
-                        f"{directory} holds results of another plan. The one asked for differs:",
-                        *(f"  - {line}" for line in difference),
-                        "Choose another directory, go back to that plan, or start anew: the "
-                        "results are then set aside, not lost.",
-                    ]
-                ),
-                difference,
-            )
+            raise
         return store
 
     @classmethod
@@ -165,7 +165,9 @@ class Store:
         """Open a run directory to look at it, also while it is written or cannot be."""
         directory = Path(directory)
         path = directory / FILE
-        if not path.exists():
+        with _explained(path):
+            found = path.exists()
+        if not found:
             raise RunDirectoryError(f"{directory} holds no results: there is no {FILE} in it.")
         return cls(directory, _connect(path, write=False), None)
 
@@ -252,6 +254,25 @@ class Store:
         for *unit, session, finished, text in rows:
             yield Unit(*unit), {**json.loads(text), "session": session, "finished": finished}
 
+    def _refuse_changes(self, plan: Plan) -> None:
+        difference = self.plan.difference(plan)
+        ours, theirs = version("cosift"), self.fact("cosift")
+        if ours != theirs:
+            difference.append(f"version of cosift: {ours!r} instead of {theirs!r}")
+        if difference:
+            raise PlanChangedError(
+                "\n".join(
+                    [
+                        f"{self.directory} holds results of another plan. The one asked for "
+                        "differs:",
+                        *(f"  - {line}" for line in difference),
+                        "Choose another directory, go back to that plan, or start anew: the "
+                        "results are then set aside, not lost.",
+                    ]
+                ),
+                difference,
+            )
+
     @contextmanager
     def _guarded(self) -> Iterator[sqlite3.Connection]:
         with _explained(self.directory / FILE):
@@ -280,9 +301,10 @@ def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
             if health != "ok":
                 raise sqlite3.DatabaseError(health)
             if write:
-                # Raises at once where the file cannot be written.
+                # Raises at once where the file, or a log beside it, cannot be written.
                 connection.execute("BEGIN IMMEDIATE")
-                connection.execute("COMMIT")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.execute("ROLLBACK")
         except BaseException:
             connection.close()
             raise
@@ -291,7 +313,7 @@ def _connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 def _reader(path: Path) -> sqlite3.Connection:
     # A write-ahead log needs a writable directory even to read, unless nobody writes.
-    writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
+    writable = all(os.access(p, os.W_OK, effective_ids=True) for p in (path.parent, path))
     log = path.with_name(FILE + "-wal")
     quiet = not log.exists() or log.stat().st_size == 0
     mode = "immutable=1" if quiet and not writable else "mode=ro"
@@ -309,7 +331,12 @@ def _create(path: Path, plan: Plan, about: dict[str, Any]) -> None:
         for table in ("facts", "sessions", "attempts"):
             for verb in ("UPDATE", "DELETE"):
                 connection.executescript(KEEP.format(table=table, verb=verb))
-        facts = {"plan": plan.to_json(), "about": json.dumps(about), "created": _now()}
+        facts = {
+            "plan": plan.to_json(),
+            "cosift": version("cosift"),
+            "about": json.dumps(about),
+            "created": _now(),
+        }
         connection.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -321,6 +348,9 @@ def _create(path: Path, plan: Plan, about: dict[str, Any]) -> None:
 def _set_aside(path: Path) -> None:
     if not path.exists():
         return
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+        # Into one file, which moves at once; a damaged one moves as it is.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     number = 1
     while path.with_name(f"{FILE}.{number}").exists():
         number += 1
@@ -335,7 +365,7 @@ def _lock(directory: Path) -> int:
     """Take the lock of a directory; the number of the open file that holds it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        file = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         raise RunDirectoryError(
             f"{directory} cannot be written to ({error.strerror}). Choose another directory, or "
