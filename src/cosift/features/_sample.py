@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,9 +30,9 @@ class RowSample:
         self._random_state = random_state
         self._limit = np.inf
         self._held = 0
-        self._blocks: list[tuple[NDArray[np.floating], NDArray[np.floating]]] = []
+        self._blocks: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
-    def add(self, rows: NDArray[np.floating]) -> None:
+    def add(self, rows: NDArray[Any]) -> None:
         """Let another block of rows compete for a place."""
         keys = self._random_state.random_sample(len(rows))
         small = keys < self._limit
@@ -41,7 +43,7 @@ class RowSample:
         if self._held > 2 * self.size:
             self._shrink()
 
-    def rows(self) -> NDArray[np.floating]:
+    def rows(self) -> NDArray[Any]:
         """The sample of all rows so far; needs one block at least, which may be empty."""
         self._shrink()
         return self._blocks[0][0]
