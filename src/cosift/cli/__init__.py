@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cosift.cli import select
+from cosift.cli import compare, select
 
 __all__ = ["app"]
 
@@ -45,4 +45,5 @@ def _add(command: Callable[..., None], example: str) -> None:
     app.command(epilog=f"Example: {example}")(command)
 
 
+_add(compare.compare, compare.EXAMPLE)
 _add(select.select, select.EXAMPLE)

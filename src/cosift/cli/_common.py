@@ -23,7 +23,7 @@ from typing import Annotated, Any, Self
 import typer
 from rich.console import Console, RenderableType
 
-__all__ = ["Debug", "Json", "Output", "Quiet", "Seed", "UsageError", "to_json"]
+__all__ = ["FAILED", "PANEL", "Debug", "Json", "Output", "Quiet", "Seed", "UsageError", "to_json"]
 
 # Columns of a table that goes to a file or a pipe.
 WIDTH = 120
@@ -70,14 +70,16 @@ class Output:
     Attributes
     ----------
     progress : Console
-        Standard error, for progress bars; silent if quiet.
+        Standard error, for progress bars.
+    draws : bool
+        Whether a progress bar can be drawn and is wanted.
     """
 
     def __init__(self, *, json: bool, quiet: bool, debug: bool) -> None:
         self._json, self._quiet, self._debug = json, quiet, debug
         self._results = _console(sys.stdout)
-        self._errors = _console(sys.stderr)
-        self.progress = Console(stderr=True, quiet=quiet)
+        self.progress = self._errors = _console(sys.stderr)
+        self.draws = self.progress.is_terminal and not quiet
         self._stack = ExitStack()
 
     def show(self, *results: RenderableType) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from cosift.cli._common import Output
 
 if TYPE_CHECKING:
     from cosift.datasets import Dataset
@@ -18,6 +21,7 @@ __all__ = [
     "Target",
     "Task",
     "Unlabeled",
+    "labeled_rows",
     "load",
     "marker",
     "roles",
@@ -102,6 +106,33 @@ def load(
 
     path = files[0] if len(files) == 1 else files
     return read_table(path, target=target, task=task, group=group, ignore=ignore or ())
+
+
+def labeled_rows(out: Output, data: Dataset, unlabeled: str) -> Dataset:
+    """The rows that have every label: which to hide is the experiment's business."""
+    import numpy as np
+
+    absent = marker(data, unlabeled)
+    values = data.y.ravel().tolist()
+    lacking = np.array([v is None or v != v or v == absent for v in values])
+    rows = np.flatnonzero(~lacking.reshape(len(data.y), -1).any(axis=1))
+    left = len(data.y) - len(rows)
+    if not left:
+        return data
+    if not len(rows):
+        raise ValueError(f"{data.name}: no row has every label, so nothing can be compared.")
+    out.note(
+        f"Note: {left} of {len(data.y)} rows lack a label and are left out: methods are compared "
+        "where the answer is known.",
+        style="yellow",
+    )
+    return replace(
+        data,
+        X=data.X[rows],
+        y=data.y[rows],
+        tasks=None if data.tasks is None else data.tasks[rows],
+        groups=None if data.groups is None else data.groups[rows],
+    )
 
 
 def marker(data: Dataset, text: str) -> float | str | None:
