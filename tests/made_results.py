@@ -1,5 +1,7 @@
 """Results with chosen values, kept and read back as those of a real run are."""
 
+from dataclasses import replace
+
 import numpy as np
 from experiments import tiny_data, tiny_plan
 
@@ -11,7 +13,16 @@ HALF = {"n_train": 50, "n_test": 50}
 
 
 def made_results(
-    directory, values, *, methods, shares=(10.0,), tasks=None, metric="map", failed=(), **settings
+    directory,
+    values,
+    *,
+    methods,
+    shares=(10.0,),
+    tasks=None,
+    metric="map",
+    failed=(),
+    dataset="made",
+    **settings,
 ):
     """Results whose metric is ``values[method, repeat, share, task]``; NaN is a unit not run.
 
@@ -19,10 +30,10 @@ def made_results(
     """
     values = np.asarray(values, dtype=float)
     _, n_repeats, _, n_tasks = values.shape
-    data = tiny_data()
-    plan = tiny_plan(data, methods, labeled_percent=shares, repeats=n_repeats, **settings)
+    plan = tiny_plan(tiny_data(), labeled_percent=shares, repeats=n_repeats, **settings)
+    plan = replace(plan, methods=tuple(methods), dataset=dataset)
     tasks = tasks or [f"task {i}" for i in range(n_tasks)]
-    about = {"name": "made", "tasks": tasks}
+    about = {"name": dataset, "tasks": tasks}
     with Store.open(directory, plan, about) as store:
         store.begin({})
         for unit in plan.units():

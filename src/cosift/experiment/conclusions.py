@@ -101,6 +101,11 @@ class Conclusions:
     critical_difference: float | None
     groups: tuple[tuple[str, ...], ...]
 
+    @property
+    def measure(self) -> str:
+        """The metric in words."""
+        return say.NAMES[self.metric]
+
 
 def conclude(results: Results, metric: str = "map") -> Conclusions:
     """Compare the methods of a run by one metric.
