@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosift.datasets._formats import read
-from cosift.datasets._formats.table import Table, TableError, checked, listed
+from cosift.datasets._formats.table import Table, TableError, check_there, checked, listed
 from cosift.datasets._groups import classes_of, task_of_class
 from cosift.datasets._originals import HMDB
 from cosift.datasets._text import check_folder, read_lines
@@ -204,8 +204,7 @@ def _features_file(folder: Path) -> Path:
 def _features(path: Path) -> tuple[Table, dict[str, int]]:
     """A table of features, and the row of each clip by its name without ending."""
     table = checked(path, read(path, {FILE}, set()))
-    if FILE not in table.columns:
-        raise TableError(f"{path}: expected a column {FILE!r} that names the clips. Found none.")
+    check_there(path, [FILE], [*table.columns, *(table.names or ())])
     names = [Path(str(name)).stem for name in table.columns[FILE].tolist()]
     row_of = {name: row for row, name in enumerate(names)}
     if len(row_of) < len(names):

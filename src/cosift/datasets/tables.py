@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cosift.datasets._formats import ENDINGS, read
-from cosift.datasets._formats.table import Table, TableError, checked, listed
+from cosift.datasets._formats.table import Table, TableError, check_there, checked, listed
 from cosift.datasets.dataset import Dataset
 
 __all__ = ["TableError", "read_table"]
@@ -76,9 +75,12 @@ def read_table(
     paths = _paths(path)
     targets = _names(target)
     roles = {*targets, *_names(task), *_names(group)}
-    tables = [checked(name, read(name, roles, {*map(str, ignore)})) for name in paths]
-    table, file_of = _join(paths, tables)
+    ignored = {*map(str, ignore)}
+    tables = [checked(name, read(name, roles, ignored)) for name in paths]
     where = paths[0]
+    for name in ignored.difference(roles, *(table.left_out for table in tables)):
+        check_there(where, [name], [*(tables[0].names or ()), *tables[0].columns])
+    table, file_of = _join(paths, tables)
     y, target_names = _labels(where, table, targets)
     tasks = None if task is None else _ids(where, table, "task", str(task))
     if len(paths) > 1 and task is None and y.ndim == 1:
@@ -167,26 +169,15 @@ def _check_same_features(path: Path, wanted: Table, other: Path, found: Table) -
                 f"Found {found.X.shape[1]}."
             )
         return
-    missing = [name for name in wanted.names if name not in set(found.names)]
-    extra = [name for name in found.names if name not in set(wanted.names)]
+    in_wanted, in_found = set(wanted.names), set(found.names)
+    missing = [name for name in wanted.names if name not in in_found]
+    extra = [name for name in found.names if name not in in_wanted]
     if missing or extra:
         raise TableError(
             f"{other}: expected the features of {path}."
             + (f" Missing: {listed(missing)}." if missing else "")
             + (f" Not there: {listed(extra)}." if extra else "")
         )
-
-
-def _column(path: Path, table: Table, role: str, name: str) -> NDArray[Any]:
-    if name in table.columns:
-        return table.columns[name]
-    known = [*table.columns, *(table.names or ())]
-    close = get_close_matches(name, known, 1)
-    raise TableError(
-        f"{path}: no column {name!r} for the {role}. "
-        + (f"Did you mean {close[0]!r}? " if close else "")
-        + (f"The columns are {listed(known)}." if known else "No column has a name.")
-    )
 
 
 def _labels(
@@ -197,7 +188,8 @@ def _labels(
     if not targets:
         known = [*table.columns, *(table.names or ())]
         raise TableError(f"{path}: target must name a column. The columns are {listed(known)}.")
-    columns = [_column(path, table, "target", name) for name in targets]
+    check_there(path, targets, [*table.columns, *(table.names or ())])
+    columns = [table.columns[name] for name in targets]
     if len(columns) == 1 and columns[0].ndim == 1:
         return _whole(columns[0]), ()
     names = [
@@ -233,7 +225,8 @@ def _yes_or_no(path: Path, name: str, column: NDArray[Any]) -> NDArray[np.float6
 
 def _ids(path: Path, table: Table, role: str, name: str) -> NDArray[Any]:
     """A column of tasks or groups, in which nothing is missing."""
-    column = _column(path, table, role, name)
+    check_there(path, [name], [*table.columns, *(table.names or ())])
+    column = table.columns[name]
     if column.ndim != 1:
         raise TableError(f"{path}: the {role} must be one column. Found shape {column.shape}.")
     missing = np.array([value is None or value != value for value in column.tolist()])

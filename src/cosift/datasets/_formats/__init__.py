@@ -45,6 +45,8 @@ def read(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     Table
         Numbers in a matrix and what stands beside it.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise TableError(f"{path}: expected a file. Found a device or a pipe.")
     name = "folder.parquet" if path.is_dir() else path.name.lower()
     for endings, (module, function, options) in _READERS.items():
         if name.endswith(endings):

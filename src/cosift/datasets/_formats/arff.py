@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cosift._typing import Matrix
 from cosift.datasets._formats.frames import labels
-from cosift.datasets._formats.table import Table, TableError, listed, parsing
+from cosift.datasets._formats.table import Table, TableError, check_there, listed, parsing
 
 __all__ = ["read_arff"]
 
@@ -64,11 +64,12 @@ def read_arff(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
             raise lines.error("attributes must have different names", "one twice")
         if unknown := [name for name in label_names if name not in names]:
             raise TableError(f"{path}: no attribute for the labels {listed(unknown)} of the XML.")
+        check_there(path, sorted(wanted), names)
         aside = {*wanted, *label_names}
         roles = [_role(path, a, a.name in aside, a.name in ignored) for a in attributes]
         X, columns = _rows(lines, attributes, roles)
     kept = [name for name, role in zip(names, roles, strict=True) if role == "feature"]
-    return Table(X, kept, columns, labels=tuple(label_names))
+    return Table(X, kept, columns, labels=tuple(label_names), left_out=ignored & {*names})
 
 
 def _role(path: Path, attribute: Attribute, is_aside: bool, is_ignored: bool) -> str:
@@ -260,6 +261,14 @@ def _is_number(text: str) -> bool:
     return True
 
 
+class NoDoctype(ElementTree.TreeBuilder):
+    """Elements alone: a document type could declare entities that expand without end."""
+
+    def doctype(self, *declared: str | None) -> None:
+        """Refuse a document type declaration."""
+        raise ValueError("a document type declaration, where labels alone are expected")
+
+
 def _label_names(path: Path) -> list[str]:
     """Labels that an XML file beside the data names."""
     beside = [xml for xml in path.parent.glob("*.xml") if path.stem.startswith(xml.stem)]
@@ -267,10 +276,7 @@ def _label_names(path: Path) -> list[str]:
         return []
     xml = max(beside, key=lambda xml: len(xml.stem))
     with parsing(xml, "XML"):
-        text = xml.read_bytes()
-        if b"<!" in text.replace(b"<!--", b""):
-            raise TableError(f"{xml}: expected labels alone. Found a document type declaration.")
-        tree = ElementTree.fromstring(text)
+        tree = ElementTree.parse(xml, ElementTree.XMLParser(target=NoDoctype()))
     names = [tag.get("name") for tag in tree.iter() if tag.tag.rpartition("}")[2] == "label"]
     if not names or None in names:
         raise TableError(f'{xml}: expected <label name="..."> in <labels>. Found no name.')

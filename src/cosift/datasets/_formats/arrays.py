@@ -36,12 +36,15 @@ def read_npy(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     if X.ndim != 2:
         raise TableError(f"{path}: expected a matrix. Found an array of shape {X.shape}.")
     X = as_numbers(path, X, "the array")
-    return Table(*take_columns(X, [str(j) for j in range(X.shape[1])], wanted, ignored))
+    return take_columns(X, [str(j) for j in range(X.shape[1])], wanted, ignored)
 
 
 def read_npz(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     """Named arrays: a matrix of features and what has one entry a row."""
-    return from_arrays(path, load_npz(path, ignored), wanted)
+    arrays = load_npz(path, ignored)
+    with zipfile.ZipFile(path) as archive:
+        names = {name.removesuffix(".npy") for name in archive.namelist()}
+    return from_arrays(path, arrays, wanted, ignored & names)
 
 
 def load_npy(path: Path) -> NDArray[Any]:
@@ -95,7 +98,9 @@ def _header(path: Path, file: BinaryIO, what: str) -> tuple[tuple[int, ...], boo
     raise TableError(f"{path}: {what} must have version 1 or 2 of the format. Found {version}.")
 
 
-def from_arrays(path: Path, arrays: Mapping[str, Matrix], wanted: Set[str]) -> Table:
+def from_arrays(
+    path: Path, arrays: Mapping[str, Matrix], wanted: Set[str], left_out: Set[str]
+) -> Table:
     """Tell the feature matrix from what stands beside it.
 
     Parameters
@@ -106,6 +111,8 @@ def from_arrays(path: Path, arrays: Mapping[str, Matrix], wanted: Set[str]) -> T
         Dense or sparse, of any shapes.
     wanted : set of str
         Arrays that have a role other than the features.
+    left_out : set of str
+        Arrays that are there and ignored, and not among these.
 
     Returns
     -------
@@ -136,7 +143,7 @@ def from_arrays(path: Path, arrays: Mapping[str, Matrix], wanted: Set[str]) -> T
                 f"{path}: array {name!r} must have one entry for each of the {n} rows of "
                 f"{chosen[0]!r}. Found shape {arrays[name].shape}."
             )
-    return Table(X, names, columns)
+    return Table(X, names, columns, left_out=left_out)
 
 
 def _flat(values: Matrix) -> NDArray[Any]:

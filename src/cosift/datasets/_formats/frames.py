@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 from collections.abc import Set
@@ -16,6 +17,7 @@ from cosift.datasets._formats.table import (
     Table,
     TableError,
     check_size,
+    check_there,
     listed,
     parsing,
     rehearsed,
@@ -56,8 +58,45 @@ def read_delimited(path: Path, wanted: Set[str], ignored: Set[str], separators: 
     names = [str(name or "").strip() for name in header.row(0)]
     _check_names(path, names)
     with parsing(path, "text in UTF-8 with a line of names"):
-        frame = _parse(source, separator, names, wanted | ignored)
-    return _table(path, frame, wanted, ignored)
+        try:
+            frame = _parse(source, separator, names, wanted | ignored)
+        except pl.exceptions.PolarsError:
+            _says_something(path, source, separator, len(names))  # which names the line
+            raise
+        # Lines that end early have nothing in the last column, but so may others.
+        if frame[names[-1]].null_count():
+            frame = frame.filter(_says_something(path, source, separator, len(names)))
+    return _table(path, _without_numbers(path, frame), wanted, ignored)
+
+
+def _without_numbers(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave out a first column without a name that numbers the rows, as data frames write it."""
+    if "" not in frame.columns:
+        return frame
+    numbers = frame[""]
+    is_whole = numbers.dtype == pl.Float64 and (numbers % 1 == 0).fill_null(False).all()
+    if not is_whole or numbers.n_unique() < len(numbers):
+        raise TableError(
+            f"{path}: column 1 has no name in the first line, and does not number the rows. Name "
+            "it, or remove it."
+        )
+    return frame.drop("")
+
+
+def _says_something(path: Path, source: Path | io.BytesIO, separator: str, width: int) -> pl.Series:
+    """Which lines are not empty; all of these must have as many values as there are names."""
+    stream = source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getbuffer())
+    whole = []
+    with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+        lines = csv.reader(text, delimiter=separator, strict=True)
+        next(lines)
+        for values in lines:
+            if values and len(values) != width:
+                raise TableError(
+                    f"{path}, line {lines.line_num}: expected {width} values. Found {len(values)}."
+                )
+            whole.append(bool(values))
+    return pl.Series(whole, dtype=pl.Boolean)
 
 
 def _parse(source: Any, separator: str, names: list[str], aside: Set[str]) -> pl.DataFrame:
@@ -120,15 +159,16 @@ def _check_names(path: Path, names: list[str]) -> None:
         raise TableError(
             f"{path}: columns must have different names. Found twice: {listed(twice)}."
         )
-    if "" in names:
-        raise TableError(
-            f"{path}: column {names.index('') + 1} has no name in the first line. Name it; or "
-            "remove it, if it only numbers the rows."
-        )
+    if "" in names[1:]:
+        number = names.index("", 1) + 1
+        raise TableError(f"{path}: column {number} has no name in the first line. Name it.")
+    if "\0" in "".join(names):
+        raise TableError(f"{path}: cannot be read as text in UTF-8 (it holds zero bytes).")
 
 
 def _table(path: Path, frame: pl.DataFrame, wanted: Set[str], ignored: Set[str]) -> Table:
     """Numbers into a matrix, the columns wanted beside it."""
+    check_there(path, sorted(wanted), frame.columns)
     columns = {name: _column(frame[name]) for name in frame.columns if name in wanted}
     features = frame.drop([name for name in frame.columns if name in wanted | ignored])
     others = [
@@ -146,7 +186,7 @@ def _table(path: Path, frame: pl.DataFrame, wanted: Set[str], ignored: Set[str])
             + _misspelt(sorted((wanted | ignored) - set(frame.columns)), others)
         )
     X = features.cast(pl.Float64).to_numpy(order="c")
-    return Table(X, list(features.columns), columns)
+    return Table(X, list(features.columns), columns, left_out=ignored & {*frame.columns})
 
 
 def _misspelt(lost: list[str], others: list[str]) -> str:
@@ -159,18 +199,23 @@ def _misspelt(lost: list[str], others: list[str]) -> str:
 
 def _column(series: pl.Series) -> NDArray[Any]:
     """A column as NumPy has it: missing is NaN among numbers and None among others."""
+    if series.dtype.is_decimal() or (series.dtype == pl.Boolean and series.null_count()):
+        series = series.cast(pl.Float64)
     if series.dtype.is_numeric() or series.dtype == pl.Boolean:
         return series.to_numpy()
     return labels(series.cast(pl.String))
 
 
 def labels(texts: pl.Series) -> NDArray[Any]:
-    """Text as whole numbers or numbers if all of it is, with NaN or None where it is empty."""
+    """Text as whole numbers or numbers if all of it is, with NaN or None where it is empty.
+
+    Only if different texts are different numbers: "1" and "01" stay text.
+    """
     bare = texts.str.strip_chars()
     bare = bare.set(bare == "", None)
     for dtype in (pl.Int64, pl.Float64):
         numbers = bare.cast(dtype, strict=False)
-        if numbers.null_count() == bare.null_count():
+        if numbers.null_count() == bare.null_count() and numbers.n_unique() == bare.n_unique():
             return numbers.to_numpy()
     values = bare.to_numpy()
     return values if bare.null_count() else values.astype(str)

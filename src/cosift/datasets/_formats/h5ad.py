@@ -32,4 +32,5 @@ def read_h5ad(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
             name: labels(pl.Series([None if v != v else str(v) for v in stored.obs[name].tolist()]))
             for name in map(str, stored.obs.columns)
         }
-    return Table(X[:, kept], [names[j] for j in kept], columns)
+    left_out = ignored & {*names, *map(str, stored.obs.columns)}
+    return Table(X[:, kept], [names[j] for j in kept], columns, left_out=left_out)

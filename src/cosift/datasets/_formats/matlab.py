@@ -33,11 +33,12 @@ def read_matlab(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     with parsing(path, "MATLAB"), path.open("rb") as file:
         start = file.read(OFFSET + len(HDF5))
     if start.endswith(HDF5):
-        return from_arrays(path, _version_73(path, ignored), wanted)
-    arrays = _version_5(path, ignored)
+        arrays, left_out = _version_73(path, ignored)
+        return from_arrays(path, arrays, wanted, left_out)
+    arrays, left_out = _version_5(path, ignored)
     cells = {name: values for name, values in arrays.items() if values.dtype == object}
     if not cells:
-        return from_arrays(path, arrays, wanted)
+        return from_arrays(path, arrays, wanted, left_out)
     sizes = {name: [len(cell) for cell in cells[name]] for name in cells}
     first = next(iter(cells))
     for name in cells:
@@ -49,10 +50,11 @@ def read_matlab(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     for name in cells:
         arrays[name] = np.concatenate(list(cells[name]))
     arrays[CELL] = np.repeat(np.arange(1, len(sizes[first]) + 1), sizes[first])
-    return from_arrays(path, arrays, wanted)
+    return from_arrays(path, arrays, wanted, left_out)
 
 
-def _version_5(path: Path, ignored: Set[str]) -> dict[str, Any]:
+def _version_5(path: Path, ignored: Set[str]) -> tuple[dict[str, Any], Set[str]]:
+    """Variables, and those ignored."""
     stored = rehearsed([path], "matlab", "MATLAB 5")
     arrays = {}
     for name, values in stored.items():
@@ -66,7 +68,7 @@ def _version_5(path: Path, ignored: Set[str]) -> dict[str, Any]:
         elif not isinstance(values, np.ndarray) or values.dtype.kind not in "biufcU":
             raise TableError(f"{path}: variable {name!r} is a structure or an object. {ADVICE}")
         arrays[name] = values
-    return arrays
+    return arrays, ignored & set(stored)
 
 
 def _cells(path: Path, name: str, cells: NDArray[Any]) -> NDArray[Any]:
@@ -86,7 +88,8 @@ def _cells(path: Path, name: str, cells: NDArray[Any]) -> NDArray[Any]:
     return cells
 
 
-def _version_73(path: Path, ignored: Set[str]) -> dict[str, Matrix]:
+def _version_73(path: Path, ignored: Set[str]) -> tuple[dict[str, Matrix], Set[str]]:
+    """Variables, and those ignored."""
     try:
         import h5py  # type: ignore[import-untyped] # noqa: F401
     except ImportError as error:
@@ -95,11 +98,12 @@ def _version_73(path: Path, ignored: Set[str]) -> dict[str, Matrix]:
             "Or save it by save(..., '-v7')."
         ) from error
     stored = rehearsed([path], "hdf5", "MATLAB 7.3")
-    return {
+    arrays = {
         name: _variable(path, name, item)
         for name, item in stored.items()
         if name and not name.startswith("#") and name not in ignored
     }
+    return arrays, ignored & set(stored)
 
 
 def _variable(path: Path, name: str, item: Any) -> Matrix:

@@ -32,7 +32,8 @@ def _parquet(paths: list[str]) -> Any:
 def _arrow(paths: list[str]) -> Any:
     import polars as pl
 
-    with open(paths[0], "rb") as file:
+    # Unbuffered, for polars goes on reading where the system stands.
+    with open(paths[0], "rb", buffering=0) as file:
         # The file format begins with its name; what does not is a stream.
         is_file = file.read(6) == b"ARROW1"
         file.seek(0)

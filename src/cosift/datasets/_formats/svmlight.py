@@ -34,9 +34,10 @@ def read_svmlight(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
         raise TableError(
             f"{path}: features must have numbers below {MOST_FEATURES}. Found {d - 1}."
         )
-    X, names, columns = take_columns(sp.csr_array(X), [str(j) for j in range(d)], wanted, ignored)
-    columns[LABEL] = _classes(label)
-    return Table(X, names, columns, labels=(LABEL,), trailing_zeros=True)
+    table = take_columns(sp.csr_array(X), [str(j) for j in range(d)], wanted, ignored)
+    table.columns[LABEL] = _classes(label)
+    table.labels, table.trailing_zeros = (LABEL,), True
+    return table
 
 
 def _classes(label: Array) -> Array:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "TableError",
     "as_numbers",
     "check_size",
+    "check_there",
     "checked",
     "listed",
     "parsing",
@@ -53,6 +55,8 @@ class Table:
         The columns that the file itself says are targets.
     trailing_zeros : bool
         Whether columns of zeros at the end of X are left out, as SVMlight files do.
+    left_out : set of str
+        The columns that were there and are ignored.
     """
 
     X: Matrix
@@ -60,6 +64,7 @@ class Table:
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     trailing_zeros: bool = False
+    left_out: Set[str] = frozenset()
 
 
 @contextmanager
@@ -106,6 +111,18 @@ def rehearsed(paths: Sequence[Path], kind: str, what: str) -> Any:
         return READERS[kind](names)
 
 
+def check_there(path: Path, wanted: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse names that no column has, and say which come near."""
+    for name in wanted:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            raise TableError(
+                f"{path}: no column {name!r}. "
+                + (f"Did you mean {close[0]!r}? " if close else "")
+                + (f"The columns are {listed(known)}." if known else "No column has a name.")
+            )
+
+
 def listed(names: Sequence[object], most: int = 8) -> str:
     """Names in quotes, cut short."""
     shown = ", ".join(repr(str(name)) for name in names[:most])
@@ -122,20 +139,19 @@ def as_numbers(path: Path, X: Matrix, what: str) -> Matrix:
     return np.ascontiguousarray(X, dtype=dtype)
 
 
-def take_columns(
-    X: Matrix, names: list[str], wanted: Set[str], ignored: Set[str]
-) -> tuple[Matrix, list[str], dict[str, NDArray[Any]]]:
+def take_columns(X: Matrix, names: list[str], wanted: Set[str], ignored: Set[str]) -> Table:
     """Take columns out of a matrix: those wanted to stand beside it, those ignored for good."""
     out = [j for j, name in enumerate(names) if name in wanted or name in ignored]
     if not out:
-        return X, names, {}
+        return Table(X, names)
     taken = {names[j]: X[:, [j]] for j in out if names[j] in wanted}
     columns = {
         name: (column.toarray() if sp.issparse(column) else column).ravel()
         for name, column in taken.items()
     }
     kept = np.setdiff1d(np.arange(len(names)), out)
-    return X[:, kept], [names[j] for j in kept], columns
+    left_out = ignored & set(names)
+    return Table(X[:, kept], [names[j] for j in kept], columns, left_out=left_out)
 
 
 def checked(path: Path, table: Table) -> Table:
