@@ -14,6 +14,9 @@ from cosift.datasets import LeakageWarning
 from cosift.experiment import PlanChangedError, Progress, Results, run
 from cosift.experiment.draw import HIDDEN, draw
 from cosift.experiment.evaluate import Experiment, Failure, evaluate_unit
+from cosift.experiment.metrics import stability
+from cosift.graph import local_laplacian
+from cosift.selectors import _convex
 
 DATA = tiny_data()
 HERE = Path(__file__).parent
@@ -114,7 +117,8 @@ def test_recorded_draws_are_paired(tmp_path):
 
 
 def test_units_do_not_depend_on_each_other():
-    plan = tiny_plan(DATA)
+    """Nor on the graphs, which those of one draw share."""
+    plan = tiny_plan(DATA, methods=["fssi", "sfss", "lsdf"])
     together, apart = Experiment(plan, DATA), {}
     for unit in plan.units():
         apart[unit] = evaluate_unit(Experiment(plan, DATA), unit)
@@ -124,6 +128,25 @@ def test_units_do_not_depend_on_each_other():
         assert one.metrics == other.metrics
         for name in ("scores", "selected", "task_scores", "gaps"):
             np.testing.assert_array_equal(one.arrays[name], other.arrays[name])
+
+
+@pytest.mark.parametrize("tuning", ["oracle", "cv"])
+def test_a_graph_is_computed_once_a_split(tuning, tmp_path, monkeypatch):
+    graphs = []
+
+    def counted(X, *arguments):
+        graphs.append(arguments)
+        return local_laplacian(X, *arguments)
+
+    monkeypatch.setattr(_convex, "local_laplacian", counted)
+    methods = ["sfss", "sfmc(gamma=1)", "sfss(n_neighbors=5)"]
+    plan = tiny_plan(DATA, methods=methods, weights=[0.1, 1], tuning=tuning)
+    run(plan, DATA, tmp_path)
+    n_splits, n_tasks = 2, 2
+    assert sorted(graphs) == sorted([(15, 1.0), (5, 1.0)] * n_splits * n_tasks)
+    shared = Results(tmp_path).choices["seconds_shared"].to_list()
+    if tuning == "oracle":  # with folds every unit shares with itself
+        assert [seconds > 0 for seconds in shared] == ([False, True, False] + [True] * 3) * n_splits
 
 
 def test_annotations_and_sparse_samples(tmp_path):
@@ -165,6 +188,19 @@ def test_results_are_consistent(tmp_path):
     assert results.choices["converged"].to_list()[:3] == [True, True, None]
     with pytest.raises(ValueError, match="'fssi', 'sfmc', 'fisher-score'"):
         results.cells("spec")
+
+
+def test_stability_is_that_of_the_selected_features(tmp_path):
+    plan = tiny_plan(DATA, methods=["all-features", "fisher-score"], labeled_percent=[100])
+    run(plan, DATA, tmp_path)
+    results = Results(tmp_path)
+    every, chosen = results.stability().partition_by("method", maintain_order=True)
+    assert every["stability"].is_null().all()
+    for task, value in chosen.select("task", "stability").iter_rows():
+        own = results.selected("fisher-score").filter(task=task)
+        held = np.zeros((2, 10), dtype=bool)
+        held[own["repeat"], own["feature"]] = True
+        assert value == stability(held).value
 
 
 def test_leaks_are_told_once(tmp_path):

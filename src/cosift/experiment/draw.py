@@ -6,7 +6,7 @@ that are hidden and knows nothing of the test rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from cosift._sharing import Kept
 from cosift._typing import Indices, Matrix
 from cosift.datasets import Dataset, Split, split
 from cosift.experiment.plan import Plan
@@ -72,11 +73,14 @@ class Draw:
     ----------
     split : Split
         Which rows are where.
+    kept : Kept
+        The graphs of the training rows, once a unit has needed them.
     """
 
     data: Dataset
     split: Split
     scaling: str
+    kept: Kept = field(default_factory=Kept, repr=False, compare=False)
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from cosift._sharing import sharing
 from cosift.datasets import Dataset, LeakageWarning
 from cosift.experiment.candidates import Candidates
 from cosift.experiment.classifier import Judge
@@ -136,8 +137,6 @@ def _evaluate(experiment: Experiment, unit: Unit) -> Measurement:
         folds = deal(training, plan.folds, child_seed(plan.seed, unit.repeat, FOLDS))
     candidates = Candidates(plan, unit.method)
     C = choose_penalty(plan.C, training, folds, watch)
-    if plan.tuning == "cv":
-        choice = by_cross_validation(candidates, training, folds, C, watch)
     shown = np.flatnonzero(training.labeled)
     judges = [
         Judge(
@@ -148,8 +147,12 @@ def _evaluate(experiment: Experiment, unit: Unit) -> Measurement:
         )
         for task in range(training.n_tasks)
     ]
-    if plan.tuning == "oracle":
-        choice = by_oracle(candidates, training, judges, watch)
+    saved = sample.kept.seconds_saved
+    with sharing(sample.kept):
+        if plan.tuning == "oracle":
+            choice = by_oracle(candidates, training, judges, watch)
+        else:
+            choice = by_cross_validation(candidates, training, folds, C, watch)
     selected = np.array([ranked(choice.selector, t)[: choice.n_features] for t in range(len(C))])
     with watch("classify"):
         metrics = [judge.metrics(own) for judge, own in zip(judges, selected, strict=True)]
@@ -157,6 +160,7 @@ def _evaluate(experiment: Experiment, unit: Unit) -> Measurement:
         for task, own in enumerate(metrics):
             own["recovery"] = recovery(ranked(choice.selector, task), true_features(data, task))
     watch.seconds["total"] = time.perf_counter() - started
+    watch.seconds["shared"] = sample.kept.seconds_saved - saved
     summary = {
         "cell": choice.cell,
         "n_features": choice.n_features,

@@ -1,4 +1,4 @@
-"""How good decision values and selections are.
+"""How good decision values and selections are, and how far selections agree.
 
 Decision values have one column a class, larger meaning more likely; a yes/no task has the column
 of "yes" alone.  A class that no sample belongs to is left out of means; where nothing is left the
@@ -8,6 +8,8 @@ value is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 from cosift._typing import Array, Indices
 
-__all__ = ["METRICS", "evaluate", "mean_average_precision", "recovery"]
+__all__ = ["METRICS", "Stability", "evaluate", "mean_average_precision", "recovery", "stability"]
 
 # Of every task; "recovery" only where the truth is known.
 METRICS = ("map", "accuracy", "macro_f1", "auc", "recovery")
@@ -96,6 +98,66 @@ def recovery(ranked: Sequence[int] | Indices, truth: Indices) -> float:
     if len(truth) == 0:
         return float("nan")
     return len(np.intersect1d(ranked[: len(truth)], truth)) / len(truth)
+
+
+class Stability(NamedTuple):
+    """A value and its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def stability(selected: NDArray[np.bool_], confidence: float = 0.95) -> Stability:
+    r"""How far selections agree beyond chance: the measure of Nogueira, Sechidis and Brown (2018).
+
+    With p_f the share of the M selections that hold feature f of d, k_i the size of selection i
+    and q the mean of all p_f, it is
+
+    .. math::
+
+        \Phi = 1 - \frac{\frac{1}{d} \sum_f \frac{M}{M - 1} p_f (1 - p_f)}{q (1 - q)} ,
+
+    which is 1 where all selections are equal and 0 on average where they are random.  Its variance
+    is :math:`\frac{4}{M^2} \sum_i (\Phi_i - \bar \Phi)^2` with
+
+    .. math::
+
+        \Phi_i = \frac{1}{q (1 - q)} \Bigl[ \frac{1}{d} \sum_{f \in i} p_f - \frac{k_i q}{d}
+            + \frac{\Phi}{2} \Bigl( \frac{2 k_i q}{d} - \frac{k_i}{d} - q + 1 \Bigr) \Bigr] ,
+
+    and the interval is that of the normal distribution, right for large M.
+
+    Parameters
+    ----------
+    selected : ndarray of bool, shape (M, d)
+        A row a selection.
+    confidence : float, default=0.95
+        Coverage of the interval.
+
+    Returns
+    -------
+    Stability
+        NaN of fewer than two selections, or where all or no features are in all of them.
+
+    Examples
+    --------
+    >>> same = np.array([[True, True, False, False]] * 3)
+    >>> stability(same)
+    Stability(value=1.0, low=1.0, high=1.0)
+    """
+    n, d = selected.shape
+    p, sizes = selected.mean(axis=0), selected.sum(axis=1)
+    q = p.mean()
+    chance = q * (1.0 - q)
+    if n < 2 or chance == 0.0:
+        return Stability(*[float("nan")] * 3)
+    value = 1.0 - n / (n - 1) * float(np.mean(p * (1.0 - p))) / chance
+    each = selected @ p / d - sizes * q / d
+    each += value / 2.0 * (2.0 * sizes * q / d - sizes / d - q + 1.0)
+    deviation = 2.0 / n * float(np.linalg.norm(each - each.mean())) / chance
+    margin = NormalDist().inv_cdf(0.5 + confidence / 2.0) * deviation
+    return Stability(float(value), float(value - margin), float(value + margin))
 
 
 def _mean_over_classes(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from hashlib import blake2b
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 
+from cosift._sharing import digest
 from cosift.datasets import Dataset
 from cosift.datasets.splits import KINDS
 from cosift.labels import read_tasks
@@ -290,7 +289,7 @@ class Plan:
 
 
 def fingerprint(data: Dataset) -> str:
-    """A digest of what results depend on: samples, labels, tasks, groups and official split.
+    """A digest of what results depend on: samples, labels, tasks, groups, split and truth.
 
     Examples
     --------
@@ -298,20 +297,8 @@ def fingerprint(data: Dataset) -> str:
     >>> fingerprint(data) == fingerprint(Dataset("other name", np.eye(4), data.y.copy()))
     True
     """
-    digest = blake2b(digest_size=16)
-    X = data.X.tocsr() if sp.issparse(data.X) else data.X
-    samples = [X.data, X.indices, X.indptr] if sp.issparse(data.X) else [X]
-    for values in (*samples, data.y, data.tasks, data.groups, data.official_test):
-        if values is None:
-            digest.update(b"none")
-            continue
-        values = np.asarray(values)
-        digest.update(f"{values.shape} {values.dtype.str}".encode())
-        if values.dtype.hasobject:
-            digest.update(repr(values.tolist()).encode())
-        else:
-            digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
+    truth = data.truth and [data.truth.shared, *map(data.truth.of, data.truth.private)]
+    return digest(data.X, data.y, data.tasks, data.groups, data.official_test, *(truth or ()))
 
 
 def _misfits(plan: Plan, data: Dataset) -> Iterator[str]:

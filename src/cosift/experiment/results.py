@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cosift.experiment.metrics import stability
 from cosift.experiment.plan import Plan, Unit
 from cosift.experiment.store import Store
 
@@ -40,6 +41,7 @@ CHOICES = {
     "seconds_select": pl.Float64,
     "seconds_classify": pl.Float64,
     "seconds_total": pl.Float64,
+    "seconds_shared": pl.Float64,
     "peak_memory_mb": pl.Float64,
     "warnings": pl.List(pl.String),
     "session": pl.Int64,
@@ -70,6 +72,15 @@ SELECTED = {
     "feature": pl.Int64,
     "name": pl.String,
     "score": pl.Float64,
+}
+STABILITY = {
+    "labeled_percent": pl.Float64,
+    "method": pl.String,
+    "task": pl.String,
+    "repeats": pl.Int64,
+    "stability": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
 }
 HISTORY = {
     **UNIT,
@@ -140,7 +151,11 @@ class Results:
 
     @cached_property
     def choices(self) -> pl.DataFrame:
-        """One row a unit: what was chosen, how it is certified, time and memory."""
+        """One row a unit: what was chosen, how it is certified, time and memory.
+
+        ``seconds_shared`` is what graphs had cost that the unit found ready, in which case they
+        are not in its ``seconds_total``.
+        """
         rows = []
         for unit, summary in self._done.items():
             seconds = {f"seconds_{stage}": value for stage, value in summary["seconds"].items()}
@@ -201,6 +216,22 @@ class Results:
                 }
                 frames.append(_of_unit(unit, columns, SELECTED))
         return _joined(frames, SELECTED)
+
+    def stability(self) -> pl.DataFrame:
+        """How far the repeats agree in what they select, with a 95% interval, see `metrics`."""
+        chosen: dict[tuple[float, str], list[NDArray[Any]]] = {}
+        for unit, arrays in self._arrays(None):
+            key = unit.labeled_percent, unit.method
+            chosen.setdefault(key, []).append(arrays["selected"])
+        rows = []
+        for percent, method in sorted(chosen, key=lambda key: key[0]):
+            for i, task in enumerate(self.about["tasks"]):
+                repeats = [selected[i] for selected in chosen[percent, method]]
+                held = np.zeros((len(repeats), self.about["n_features"]), dtype=bool)
+                for row, features in zip(held, repeats, strict=True):
+                    row[features] = True
+                rows.append((percent, method, task, len(repeats), *stability(held)))
+        return _frame(STABILITY, rows).fill_nan(None)
 
     def history(self, method: str | None = None) -> pl.DataFrame:
         """How the solver went in the chosen cell, for methods that keep it."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from cosift._sharing import shared
 from cosift._typing import Array, Matrix
 from cosift.graph import local_laplacian
 from cosift.labels import Task
@@ -182,7 +183,7 @@ class SemiSupervisedSelector(ConvexSelector):
         def samples(task: Task, Y: Array) -> SemiSupervisedSamples:
             own, key = _rows(X, task.rows), task.rows.tobytes()
             if key not in laplacians:
-                laplacians[key] = local_laplacian(own, self.n_neighbors, self.local_ridge)
+                laplacians[key] = shared(local_laplacian, own, self.n_neighbors, self.local_ridge)
             if self.unlabeled_weight == 0:
                 _check_reached(laplacians[key], task)
             return SemiSupervisedSamples(

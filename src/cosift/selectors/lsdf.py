@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cosift._sharing import shared
 from cosift._typing import Array, Indices, Matrix
 from cosift.labels import Task
 from cosift.selectors._parameters import check_number
@@ -91,7 +92,7 @@ class LSDF(ScoreSelector):
         check_number("n_neighbors", self.n_neighbors, at_least=1, integer=True)
 
     def _prepare(self, samples: Matrix) -> tuple[Array, Indices]:
-        return units(samples), neighbor_edges(samples, self.n_neighbors)
+        return units(samples), shared(neighbor_edges, samples, self.n_neighbors)
 
     def _score(self, samples: Matrix, task: Task, prepared: tuple[Array, Indices]) -> Array:
         unit, edges = prepared
