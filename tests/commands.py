@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,8 @@ def here(*arguments, expect=0):
     """The same in this process."""
     results, said = io.StringIO(), io.StringIO()
     code = None
-    with redirect_stdout(results), redirect_stderr(said):
+    with redirect_stdout(results), redirect_stderr(said), warnings.catch_warnings():
+        warnings.simplefilter("default")  # as in a process of its own
         try:
             app(list(map(str, arguments)), prog_name="cosift")
         except SystemExit as ended:

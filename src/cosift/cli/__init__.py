@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cosift.cli import compare, select
+from cosift.cli import compare, reproduce, select
 
 __all__ = ["app"]
 
@@ -18,6 +18,7 @@ app = typer.Typer(
     name="cosift",
     help="Choose features when you have many of them, few labels and several related tasks.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -47,3 +48,4 @@ def _add(command: Callable[..., None], example: str) -> None:
 
 _add(compare.compare, compare.EXAMPLE)
 _add(select.select, select.EXAMPLE)
+_add(reproduce.reproduce, reproduce.EXAMPLE)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json as _json
 import math
+import re
 import sys
 import traceback
 import warnings
@@ -23,11 +24,24 @@ from typing import Annotated, Any, Self
 import typer
 from rich.console import Console, RenderableType
 
-__all__ = ["FAILED", "PANEL", "Debug", "Json", "Output", "Quiet", "Seed", "UsageError", "to_json"]
+__all__ = [
+    "FAILED",
+    "PANEL",
+    "Debug",
+    "Json",
+    "Output",
+    "Quiet",
+    "Seed",
+    "UsageError",
+    "plain",
+    "to_json",
+]
 
 # Columns of a table that goes to a file or a pipe.
 WIDTH = 120
 PANEL = "Common options"
+# All but tabs and ends of lines.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 Json = Annotated[
@@ -86,7 +100,10 @@ class Output:
         """Print results for people: text, tables."""
         if not self._json:
             for result in results:
-                self._results.print(result, soft_wrap=isinstance(result, str))
+                if isinstance(result, str):
+                    self._results.print(plain(result), soft_wrap=True)
+                else:
+                    self._results.print(result)
 
     def document(self, content: Any) -> None:
         """Print results for programs, once."""
@@ -96,7 +113,7 @@ class Output:
     def note(self, text: str, *, style: str = "") -> None:
         """Say something beside the results."""
         if not self._quiet:
-            self._errors.print(text, soft_wrap=True, style=style)
+            self._errors.print(plain(text), soft_wrap=True, style=style)
 
     def __enter__(self) -> Self:
         self._stack.enter_context(warnings.catch_warnings())
@@ -115,11 +132,16 @@ class Output:
         if self._debug:
             traceback.print_exception(error)
         code, text = _verdict(error)
-        self._errors.print(text, soft_wrap=True, style="red")
+        self._errors.print(plain(text), soft_wrap=True, style="red")
         raise typer.Exit(code) from error
 
     def _note_warning(self, message: Warning | str, *where: Any, **more: Any) -> None:
         self.note(f"Note: {message}", style="yellow")
+
+
+def plain(text: str) -> str:
+    """Text from a file without what a terminal would act on."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def to_json(content: Any) -> str:

@@ -11,6 +11,9 @@ import typer
 from cosift.cli._common import Output
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cosift.datasets import Dataset
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "load",
     "marker",
     "roles",
+    "take",
 ]
 
 PANEL = "What the table holds"
@@ -126,12 +130,22 @@ def labeled_rows(out: Output, data: Dataset, unlabeled: str) -> Dataset:
         "where the answer is known.",
         style="yellow",
     )
+    return take(data, rows)
+
+
+def take(data: Dataset, rows: NDArray[np.intp]) -> Dataset:
+    """Some rows of a dataset."""
+
+    def of(values: Any) -> Any:
+        return None if values is None else values[rows]
+
     return replace(
         data,
-        X=data.X[rows],
-        y=data.y[rows],
-        tasks=None if data.tasks is None else data.tasks[rows],
-        groups=None if data.groups is None else data.groups[rows],
+        X=of(data.X),
+        y=of(data.y),
+        tasks=of(data.tasks),
+        groups=of(data.groups),
+        official_test=of(data.official_test),
     )
 
 

@@ -32,8 +32,8 @@ def _option(metavar: str, help: str, default: str) -> Any:
     return typer.Option(metavar=metavar, help=help, show_default=default, rich_help_panel=PANEL)
 
 
-def _choice(help: str, default: str) -> Any:
-    return typer.Option(help=help, show_default=default, rich_help_panel=PANEL)
+def _choice(help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel=PANEL)
 
 
 Methods = Annotated[
@@ -51,16 +51,17 @@ Labeled = Annotated[
 ]
 Repeats = Annotated[int | None, _option("N", "Independent draws of the training rows.", "5")]
 Tuning = Annotated[
-    Literal["cv", "oracle"] | None,
+    Literal["cv", "oracle"],
     _choice(
-        "What picks weights and numbers of features: cross-validation on the labels shown; or the "
-        "test rows, as the paper does, for an upper bound.",
-        "cv",
+        "What picks weights and numbers of features: cv, cross-validation on the labels shown; "
+        "oracle, the test rows, as the paper does, for an upper bound."
     ),
 ]
 Split = Annotated[
     Literal["rows", "groups", "official"] | None,
-    _choice("How training and test rows are told apart.", "groups if there are, else rows"),
+    _choice(
+        "How training and test rows are told apart: by whole groups if there are any, else by rows."
+    ),
 ]
 NTrain = Annotated[float | None, _option("N", "Training rows, or their share if below 1.", "0.5")]
 NFeatures = Annotated[

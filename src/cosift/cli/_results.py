@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import typer
-from rich.table import Column, Table
+from rich import table as rich
 from rich.text import Text
 
-from cosift.cli._common import FAILED, Output
+from cosift.cli._common import FAILED, Output, plain
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cosift.experiment import Conclusions, Results
+    from cosift.report.tables import Cell, Table
 
 __all__ = ["finish"]
 
+MARKS = {"best": "*", "tied": "=", "": " "}
+STYLES = {"best": "bold", "tied": "", "": ""}
 
-def finish(out: Output, results: Results, **more: Any) -> None:
+
+def finish(
+    out: Output, results: Results, published: pl.DataFrame | None = None, **more: Any
+) -> None:
     """Say what came of a run; end with code 1 if anything failed.
 
     Parameters
@@ -26,21 +33,30 @@ def finish(out: Output, results: Results, **more: Any) -> None:
         Where to.
     results : Results
         Of the run.
+    published : DataFrame, optional
+        Numbers to put beside ours, see `cosift.report.tables.make_tables`.
     **more
         Entries of the JSON document beside those that every run has.
     """
     from cosift.experiment import conclude
+    from cosift.report.tables import make_tables
 
     found = conclude(results)
+    table = make_tables(results, found, published)[-1]
+    known = "* highest mean   = not significantly below it   " if table.tested else ""
     out.show(
-        f"Mean average precision on {results.about['name']}, mean ± deviation over repeats",
-        _table(found, results),
-        "(* best, = not significantly different from the best)",
+        f"{table.title}. Mean ± deviation over repeats, by percentage of labels.",
+        _rendered(table),
+        f"{known}- no number",
+        *(f"as printed: {note}" for note in table.notes),
         "",
         found.summary,
         *(f"- {note}" for note in found.notes),
     )
-    out.document({**_document(found, results), **more})
+    document = _document(found, results)
+    if published is not None:
+        document["published"] = published.to_dicts()
+    out.document({**document, **more})
     out.note(f"Results: {results.directory}")
     failed = len(results.failures)
     if failed:
@@ -52,21 +68,23 @@ def finish(out: Output, results: Results, **more: Any) -> None:
         raise typer.Exit(FAILED)
 
 
-def _table(found: Conclusions, results: Results) -> Table:
-    """Methods by shares of labels, means over tasks."""
-    rows = found.table.filter(pl.col("task").is_null(), pl.col("n") > 0).iter_rows(named=True)
-    cells = {(row["method"], row["labeled_percent"]): _cell(row) for row in rows}
-    percents = sorted(results.plan.labeled_percent)
-    table = Table("method", *(Column(f"{p:g}% labelled", justify="right") for p in percents))
-    for method in results.plan.methods:
-        table.add_row(method, *(cells.get((method, percent), Text("-")) for percent in percents))
-    return table
+def _rendered(table: Table) -> rich.Table:
+    """Methods by shares of labels."""
+    has_published = any(row.published for row in table.rows)
+    heads = (rich.Column(head, justify="right") for head in table.heads)
+    found = rich.Table("method", *(["numbers"] if has_published else []), *heads)
+    for row in table.rows:
+        name = "" if row.published else plain(row.method)
+        source = ["as printed" if row.published else "here"] if has_published else []
+        found.add_row(name, *source, *map(_text, row.cells))
+    return found
 
 
-def _cell(row: dict[str, Any]) -> Text:
-    deviation = "" if row["std"] is None else f" ± {row['std']:.3f}"
-    mark = "*" if row["best"] else "=" if row["tied"] else " "
-    return Text(f"{row['mean']:.3f}{deviation} {mark}", style="bold" if row["best"] else "")
+def _text(cell: Cell | None) -> Text:
+    if cell is None:
+        return Text("-")
+    deviation = "" if cell.std is None else f" ± {cell.std:.3f}"
+    return Text(f"{cell.mean:.3f}{deviation} {MARKS[cell.mark]}", style=STYLES[cell.mark])
 
 
 def _document(found: Conclusions, results: Results) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from rich.table import Table
 
+from cosift.cli._common import plain
 from cosift.experiment.draw import task_names
 
 if TYPE_CHECKING:
@@ -93,11 +94,11 @@ class Selection:
         table = Table(caption_justify="left")
         table.add_column("rank", justify="right")
         table.add_column("feature", overflow="fold")
-        for name in ["score", *(name for name, _ in shown)]:
+        for name in ["score", *(plain(name) for name, _ in shown)]:
             table.add_column(name, justify="right", overflow="fold")
         for rank, j in enumerate(features[:MOST_ROWS].tolist(), 1):
             own = [own.scores[j] for _, own in shown]
-            table.add_row(str(rank), self.names[j], *(f"{s:.4g}" for s in (scores[j], *own)))
+            table.add_row(str(rank), plain(self.names[j]), *(f"{s:.4g}" for s in (scores[j], *own)))
         left = [
             f"{count} more {what}"
             for count, what in (

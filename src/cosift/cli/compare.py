@@ -25,7 +25,7 @@ def compare(
     methods: _protocol.Methods = None,
     labeled: _protocol.Labeled = None,
     repeats: _protocol.Repeats = None,
-    tuning: _protocol.Tuning = None,
+    tuning: _protocol.Tuning = "cv",
     split: _protocol.Split = None,
     n_train: _protocol.NTrain = None,
     n_features: _protocol.NFeatures = None,
