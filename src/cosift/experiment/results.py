@@ -181,7 +181,7 @@ class Results:
         over the folds with cross-validation.  Weights that a method has not are null.
         """
         frames = []
-        for unit, arrays in self._arrays(method):
+        for unit, arrays in self.each(method):
             n_cells, n_numbers, n_tasks = arrays["scores"].shape
             names = list(self._done[unit]["cell"])
             cell, number, task = (i.ravel() for i in np.indices((n_cells, n_numbers, n_tasks)))
@@ -204,7 +204,7 @@ class Results:
         frames = []
         names = self.about["feature_names"]
         names = names or [f"x{i}" for i in range(self.about["n_features"])]
-        for unit, arrays in self._arrays(method):
+        for unit, arrays in self.each(method):
             for i, task in enumerate(self.about["tasks"]):
                 features = arrays["selected"][i]
                 columns = {
@@ -220,7 +220,7 @@ class Results:
     def stability(self) -> pl.DataFrame:
         """How far the repeats agree in what they select, with a 95% interval, see `metrics`."""
         chosen: dict[tuple[float, str], list[NDArray[Any]]] = {}
-        for unit, arrays in self._arrays(None):
+        for unit, arrays in self.each():
             key = unit.labeled_percent, unit.method
             chosen.setdefault(key, []).append(arrays["selected"])
         rows = []
@@ -236,7 +236,7 @@ class Results:
     def history(self, method: str | None = None) -> pl.DataFrame:
         """How the solver went in the chosen cell, for methods that keep it."""
         frames = []
-        for unit, arrays in self._arrays(method):
+        for unit, arrays in self.each(method):
             names = list(HISTORY)[len(UNIT) :]
             columns = dict(zip(names, arrays["history"].T, strict=True))
             frames.append(_of_unit(unit, columns, HISTORY))
@@ -247,7 +247,8 @@ class Results:
         with Store.read(self.directory) as store:
             return store.arrays(unit)
 
-    def _arrays(self, method: str | None) -> Iterator[tuple[Unit, dict[str, NDArray[Any]]]]:
+    def each(self, method: str | None = None) -> Iterator[tuple[Unit, dict[str, NDArray[Any]]]]:
+        """`arrays` of all units with a result, one after the other."""
         if method is not None and method not in self.plan.methods:
             known = ", ".join(map(repr, self.plan.methods))
             raise ValueError(f"method must be one of {known}. Got {method!r}.")
