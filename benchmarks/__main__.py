@@ -13,9 +13,9 @@ import numpy as np
 import scipy
 import sklearn
 
-from benchmarks import printed
+from benchmarks import ccv, printed, protocol
 
-BENCHMARKS = {"printed": printed}
+BENCHMARKS = {"ccv": ccv, "printed": printed, "protocol": protocol}
 RESULTS = Path(__file__).parent / "results"
 
 
