@@ -8,7 +8,7 @@ from dask.distributed import LocalCluster
 from experiments import assert_same_results, tiny_data, tiny_plan
 from fickle import Luggage, carry, die, fickle, traces
 
-from cosift.experiment import Dask, Processes, Results, Serial, run
+from cosift.experiment import Dask, Processes, Results, Serial, backends, run
 from cosift.experiment.backends import LIVES, Death
 
 DATA = tiny_data()
@@ -50,8 +50,10 @@ def test_every_unit_runs_once_with_the_same_results_anywhere(backend, tmp_path):
     state = run(plan, DATA, tmp_path, threads=3, retry_failed=True)
     assert (state.done, state.failed, state.executed) == (12, 0, 4)
     assert len(traces(trace)) == FITS * 4
-    sessions = [(session["backend"], session["threads"]) for session in Results(tmp_path).sessions]
-    assert sessions == [(type(backend).__name__, 3), ("Serial", 3)]
+    first, second = Results(tmp_path).sessions
+    assert (first["backend"], first["threads"]) == (type(backend).__name__, 3)
+    assert first["workers"] == (1 if isinstance(backend, Serial) else 2)
+    assert second["backend"] == "Serial"
 
     run(plan, DATA, tmp_path / "here", threads=3)
     assert_same_results(Results(tmp_path), Results(tmp_path / "here"))
@@ -94,3 +96,10 @@ def test_data_travel_once(backend, tmp_path):
 def test_dask_starts_a_cluster_of_its_own_and_gives_up_a_deadly_unit(monkeypatch):
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     assert list(Dask(workers=1).map(die, None, ["unit"])) == [Death("unit")]
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://"])
+def test_where_no_scheduler_answers(address, monkeypatch):
+    monkeypatch.setattr(backends, "PATIENCE", 0.2)
+    with pytest.raises(ConnectionError, match="No Dask scheduler answers at '"):
+        list(Dask(address).map(die, None, ["unit"]))

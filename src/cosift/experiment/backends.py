@@ -16,9 +16,10 @@ import os
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, Protocol
@@ -27,6 +28,8 @@ __all__ = ["Backend", "Dask", "Death", "Processes", "Serial"]
 
 # Workers that one item may cost; Dask has a setting of its own.
 LIVES = 3
+# Seconds that a Dask scheduler has to answer.
+PATIENCE = 20
 
 Function = Callable[[Any, Any], Any]
 Results = Generator[Any, None, None]
@@ -175,7 +178,6 @@ def _follow_parent() -> None:
     os._exit(1)
 
 
-@dataclass(frozen=True)
 class Dask:
     """The workers of a Dask cluster, which must have the same cosift installed.
 
@@ -188,27 +190,24 @@ class Dask:
         Processes of the cluster that is started.
     """
 
-    address: str | None = None
-    workers: int = 1
+    def __init__(self, address: str | None = None, workers: int = 1) -> None:
+        self._address, self._started = address, workers
+
+    @cached_property
+    def workers(self) -> int:
+        """Workers of the cluster when this was first asked."""
+        if self._address is None:
+            return self._started
+        with self._client() as client:
+            return max(1, len(client.nthreads()))
 
     def map(self, function: Function, shared: Any, items: Iterable[Any]) -> Results:
         """Results in the order in which they end."""
-        try:
-            dask = import_module("dask.distributed")
-        except ImportError as error:
-            raise ImportError(
-                "Running on Dask needs the extra: pip install cosift[dask]"
-            ) from error
+        dask = _distributed()
         waiting = deque(items)
         running: dict[Any, Any] = {}
         deaths: Counter[Any] = Counter()
-        with ExitStack() as stack:
-            place: Any = self.address or stack.enter_context(
-                dask.LocalCluster(
-                    n_workers=self.workers, threads_per_worker=1, dashboard_address=":0"
-                )
-            )
-            client = stack.enter_context(dask.Client(place, set_as_default=False))
+        with self._client() as client:
             finished = dask.as_completed(loop=client.loop)
             data = None
             while waiting or running:
@@ -238,3 +237,27 @@ class Dask:
                     else:
                         yield Death(item)
                 future.release()
+
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        dask = _distributed()
+        with ExitStack() as stack:
+            place: Any = self._address or stack.enter_context(
+                dask.LocalCluster(
+                    n_workers=self._started, threads_per_worker=1, dashboard_address=":0"
+                )
+            )
+            try:
+                client = dask.Client(place, set_as_default=False, timeout=PATIENCE)
+            except (OSError, ValueError) as error:
+                raise ConnectionError(
+                    f"No Dask scheduler answers at {self._address!r} ({error})."
+                ) from error
+            yield stack.enter_context(client)
+
+
+def _distributed() -> Any:
+    try:
+        return import_module("dask.distributed")
+    except ImportError as error:
+        raise ImportError("Running on Dask needs the extra: pip install cosift[dask]") from error
