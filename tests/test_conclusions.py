@@ -170,18 +170,33 @@ def test_groups_are_the_largest_sets_within_the_critical_difference(ranks, criti
     assert best == sorted(best)
 
 
-@pytest.mark.parametrize("n_blocks", [2, 5, 8])
-def test_signed_rank_counts_all_signs(n_blocks):
-    differences = np.random.default_rng(n_blocks).normal(0.3, 1.0, size=n_blocks)
-    ranks = stats.rankdata(np.abs(differences))
-    sums = np.array([np.dot(ranks, signs) for signs in product([-1, 1], repeat=n_blocks)])
-    observed = np.dot(ranks, np.sign(differences))
-    expected = np.mean(np.abs(sums) >= abs(observed) - 1e-9)
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.integers(-4, 4).map(lambda i: i / 10), min_size=2, max_size=8))
+def test_signed_rank_counts_all_signs(differences):
+    differences = np.array(differences)
+    ranks = stats.rankdata(np.abs(differences)) * (differences != 0)
+    sums = np.array([np.dot(ranks, signs) for signs in product([-1, 1], repeat=len(ranks))])
+    expected = np.mean(np.abs(sums) >= abs(np.dot(ranks, np.sign(differences))))
     assert signed_rank(differences) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_blocks", [2, 5, 12, 40])
+def test_signed_rank_without_ties_is_scipys(n_blocks):
+    differences = np.random.default_rng(n_blocks).normal(0.3, 1.0, size=n_blocks)
+    assert signed_rank(differences) == pytest.approx(stats.wilcoxon(differences).pvalue)
+
+
+def test_signed_rank_counted_and_approximated_agree_where_they_meet():
+    rng = np.random.default_rng(0)
+    counted = np.round(rng.normal(0.15, 1.0, size=50), 1)
+    approximated = np.append(counted, 0.0)
+    assert 0.02 < signed_rank(counted) < 0.2
+    assert signed_rank(approximated) == pytest.approx(signed_rank(counted), rel=0.05)
 
 
 def test_signed_rank_of_nothing():
     assert signed_rank(np.array([0.0, 1e-15])) == 1.0
+    assert signed_rank(np.zeros(60)) == 1.0
     assert np.isnan(signed_rank(np.array([0.1])))
 
 

@@ -32,6 +32,8 @@ __all__ = [
 LEVEL = 0.05
 # Metrics are at most 1: differences below this are rounding errors.
 ROUNDING = 1e-12
+# Up to so many blocks signs are counted rather than approximated.
+EXACT = 50
 
 
 class Difference(NamedTuple):
@@ -224,10 +226,12 @@ def groups(ranks: Array, critical: float) -> list[Indices]:
 
 
 def signed_rank(differences: Array) -> float:
-    """P-value of Wilcoxon's signed-rank test that differences are symmetric about 0.
+    """Two-sided p-value of Wilcoxon's signed-rank test, exact also where differences tie.
 
-    Ranks of differences that are 0 are shared by both signs.  With n blocks p is at least
-    ``2 / 2**n``, so at least six are needed for 0.05.
+    Given the absolute differences, all signs are equally likely if differences are symmetric
+    about 0; the p-value is the share of signs whose sum of signed ranks is as large.  Differences
+    of 0 have ranks but no signs.  With n blocks p is at least ``2 / 2**n``, so at least six are
+    needed for 0.05.  Above 50 blocks it is approximated by a normal distribution.
 
     Parameters
     ----------
@@ -239,12 +243,21 @@ def signed_rank(differences: Array) -> float:
     >>> signed_rank(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]))
     0.03125
     """
-    differences = _rounded(differences)
     if len(differences) < 2:
         return float("nan")
-    if not differences.any():
-        return 1.0
-    return float(stats.wilcoxon(differences, zero_method="zsplit").pvalue)
+    differences = _rounded(differences)
+    if len(differences) > EXACT and differences.any():
+        return float(stats.wilcoxon(differences, zero_method="pratt", method="approx").pvalue)
+    signs = np.sign(differences).astype(np.intp)
+    # Twice the ranks are whole numbers.
+    ranks = np.rint(2.0 * stats.rankdata(np.abs(differences))).astype(np.intp)
+    ranks = ranks[signs != 0]
+    # Chances of every sum of positive ranks: each is in it or not.
+    chances = np.ones(1)
+    for rank in ranks:
+        chances = 0.5 * (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0)))
+    sums = 2 * np.arange(len(chances)) - ranks.sum()
+    return float(chances[np.abs(sums) >= abs(ranks @ signs[signs != 0])].sum())
 
 
 def _rounded(values: Array) -> Array:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cosift._typing import Array, Indices, Matrix
 from cosift.labels import Task, read_tasks
+from cosift.selectors import _html
 from cosift.selectors._parameters import check_count, count_of
 
 
@@ -225,6 +226,16 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
         view = copy(self)
         view._shown_task = self._task_index(task)
         return view
+
+    def _repr_html_inner(self) -> str:
+        """scikit-learn's diagram, and below it what was learned."""
+        return str(super()._repr_html_inner()) + _html.summary(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
