@@ -242,6 +242,20 @@ def exact_statistics(task, mu, W) -> Exact:
         )
 
 
+def exact_smoothing(task, mu, V):
+    """``mu A^-1 V`` by elimination, and once more on what that left over."""
+    A = np.diag(task.u + mu) + task.L
+    factor = linalg.cho_factor(A)
+    F = linalg.cho_solve(factor, mu * V)
+    return F + linalg.cho_solve(factor, mu * V - A @ F)
+
+
+def exact_precision(task, mu, V):
+    """``V' B V`` as the value of ``min over F of F'SF + mu (V-F)'(V-F)``."""
+    F = exact_smoothing(task, mu, V)
+    return F.T @ (task.u[:, None] * F + task.L @ F) + mu * (V - F).T @ (V - F)
+
+
 def _inner(A, B):
     return mp.fsum(a * b for a, b in zip(A, B, strict=True))
 

@@ -19,14 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cosift._conjugate_gradients import WIDTH
 from cosift._typing import Array, Matrix
-from cosift.noise import FactoredNoise, FactoredPrior, IterativePrior, Noise
+from cosift.gram import Gram
+from cosift.noise import FactoredNoise, FactoredPrior, IterativeNoise, IterativePrior, Smoothed
 from cosift.quadratic import Centering, Dense, Factored, Implicit, Quadratic
 
 # Up to here n x n factors (200 MB) cost less than iterating.
@@ -130,45 +131,76 @@ class SemiSupervisedSamples:
         self._X, self._mean = _prepared(X)
         U = np.where(labeled, label_weight, unlabeled_weight)
         S = sp.csr_array(laplacian + sp.diags_array(U))
-        self._prior = FactoredPrior(S) if len(U) <= DENSE_SAMPLES else IterativePrior(S)
+        factored = len(U) <= DENSE_SAMPLES
+        self._prior = FactoredPrior(S) if factored else IterativePrior(S, U)
         # F0 - Y rather than F0: beside weights of 1e6 the difference is what has digits.
         shift = -self._prior.solve(laplacian @ Y)
         self._F0 = Y + shift
         self._floor = float(U @ (shift**2).sum(axis=1) + np.vdot(self._F0, laplacian @ self._F0))
+        self._smoothed: Smoothed | None = None  # of the last mu, to start the next from
 
     def statistics(self, mu: float) -> Statistics:
         """What the solver needs for one mu = alpha * beta."""
         noise = self._prior.with_fit(mu)
-        weighed = noise.weigh(self._F0)
+        if isinstance(noise, FactoredNoise):
+            return self._with_products(noise, self._factored(noise))
+        n, d = self._X.shape
+        if n < d:
+            linear = np.asarray(self._X.T @ noise.weigh(self._F0))
+            return self._with_products(noise, Implicit(self._X, noise.weigh, linear))
+        return self._with_gram(noise)
 
+    def _factored(self, noise: FactoredNoise) -> Quadratic:
+        X, (n, d) = self._X, self._X.shape
+        if n < d:
+            return Factored(X, noise.K, noise.K @ self._F0)
+        Z = np.asarray(noise.K @ X)
+        return Dense(Z.T @ Z, Z.T @ (noise.K @ self._F0))
+
+    def _with_products(
+        self, noise: FactoredNoise | IterativeNoise, quadratic: Quadratic
+    ) -> Statistics:
         def residual(W: Array) -> tuple[Array, Array]:
             misfit = self._F0 - np.asarray(self._X @ W)
             b = noise.v @ misfit / noise.v.sum()
             return misfit - b, b
 
         return Statistics(
-            self._quadratic(noise, weighed),
-            energy=float(np.vdot(self._F0, weighed)),
+            quadratic,
+            energy=float(np.vdot(self._F0, noise.weigh(self._F0))),
             floor=self._floor,
             intercept=lambda W: residual(W)[1] - self._mean @ W,
             labels=lambda W: self._F0 - self._prior.solve(noise.weigh(residual(W)[0])),
         )
 
-    def _quadratic(self, noise: Noise, weighed: Array) -> Quadratic:
-        X, (n, d) = self._X, self._X.shape
+    def gram(self, mu: float) -> Gram:
+        """What these samples add to tasks that have others as well, tied to them by no graph."""
+        return self._gram(self._prior.with_fit(mu))
+
+    def _gram(self, noise: FactoredNoise | IterativeNoise) -> Gram:
+        V, mean = self._basis
         if isinstance(noise, FactoredNoise):
-            if n < d:
-                return Factored(X, noise.K, noise.K @ self._F0)
-            Z = np.asarray(noise.K @ X)
-            return Dense(Z.T @ Z, Z.T @ (noise.K @ self._F0))
-        linear = np.asarray(X.T @ weighed)
-        if n < d:
-            return Implicit(X, noise.weigh, linear)
-        Q = np.empty((d, d))
-        for first in range(0, d, WIDTH):
-            columns = slice(first, first + WIDTH)
-            Q[:, columns] = X.T @ noise.weigh(_array(X[:, columns]))
-        return Dense((Q + Q.T) / 2.0, linear)
+            return Gram(noise.gram(V), mean, self._floor)
+        self._smoothed = noise.gram(V, self._smoothed)
+        return Gram(self._smoothed.gram, mean, self._floor)
+
+    def _with_gram(self, noise: IterativeNoise) -> Statistics:
+        gram = self._gram(noise)
+        quadratic, energy = gram.centered()
+
+        def labels(W: Array) -> Array:
+            b = gram.intercept(W) + self._mean @ W
+            return self._F0 - noise.smooth(self._F0 - np.asarray(self._X @ W) - b)
+
+        return Statistics(quadratic, energy, self._floor, gram.intercept, labels)
+
+    @cached_property
+    def _basis(self) -> tuple[Array, Array]:
+        """``[X 1 F0]`` with X about its column means, and those."""
+        X = self._X
+        mean = np.asarray(X.mean(axis=0)).ravel() if sp.issparse(X) else 0.0
+        V = np.hstack([_array(X) - mean, np.ones((X.shape[0], 1)), self._F0])
+        return V, self._mean + mean
 
 
 def _prepared(X: Matrix) -> tuple[Matrix, Array]:
