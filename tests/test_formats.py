@@ -130,7 +130,9 @@ def test_texts_as_people_write_them(tmp_path, text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "t.csv: cannot be read as text"),
+        (b"", "expected a line of names. Found none"),
+        (b"\n1,2\n", "expected a line of names. Found none"),
+        (b'"a\xff\n1,2\n', "cannot be read as text in UTF-8"),
         (b"a,b,y\n", "Found 0 rows and 2 features"),
         (b"y\nu\n", "Found 1 rows and 0 features"),
         (b"a,b,y\n1,2,u\n3,4\n", "line 3: expected 3 values. Found 2"),

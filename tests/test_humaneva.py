@@ -128,7 +128,7 @@ def test_truncated_and_missing_files(tmp_path):
     ("file", "content", "message"),
     [
         ("S1/Box_1.npy", b"nonsense", "Box_1.npy: cannot be read as .npy"),
-        ("S2/Box_1.csv", b"", "Box_1.csv: cannot be read as text"),
+        ("S2/Box_1.csv", b"", "Box_1.csv: expected a line of names"),
         ("S2/Box_1.csv", b"x,y\n1,2\n", r"Box_1.csv: .*three columns .* shape \(1, 2\)"),
         ("S2/Box_1.csv", b"x,y,z\n1,2,\n", "Box_1.csv: .*joint 0 lost in frame 0"),
         ("S2/Box_1.csv", b"1e-3,2,-3\n4,5,6\n", "Box_1.csv: expected a line of names"),

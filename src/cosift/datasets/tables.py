@@ -17,6 +17,9 @@ from cosift.datasets.dataset import Dataset
 
 __all__ = ["TableError", "read_table"]
 
+# Whole numbers below this have a floating point number each.
+EXACT = 2.0**53
+
 FileName = str | PathLike[str]
 
 
@@ -137,7 +140,9 @@ def _join(paths: list[Path], tables: list[Table]) -> tuple[Table, NDArray[np.int
         columns = {name: _concatenated([t.columns[name] for t in tables]) for name in shared}
         X = stack([table.X for table in tables])
         first = Table(sp.csr_array(X) if sp.issparse(X) else X, first.names, columns, first.labels)
-    return _without_zero(first) if tables[0].trailing_zeros else first, file_of
+    if tables[0].trailing_zeros:
+        first = checked(paths[0], _without_zero(first))
+    return first, file_of
 
 
 def _concatenated(parts: list[NDArray[Any]]) -> NDArray[Any]:
@@ -203,9 +208,8 @@ def _labels(
 
 def _whole(column: NDArray[Any]) -> NDArray[Any]:
     """Classes that a format could store only as floating point as the whole numbers they are."""
-    if column.dtype.kind == "f" and np.isfinite(column).all():
-        whole = column.astype(np.int64)
-        return whole if (whole == column).all() else column
+    if column.dtype.kind == "f" and (np.abs(column) < EXACT).all() and (column % 1 == 0).all():
+        return column.astype(np.int64)
     return column
 
 

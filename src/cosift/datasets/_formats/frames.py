@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections import Counter
 from collections.abc import Set
 from difflib import get_close_matches
 from pathlib import Path
@@ -48,14 +49,12 @@ def read_arrow(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
 
 def read_delimited(path: Path, wanted: Set[str], ignored: Set[str], separators: str) -> Table:
     """Text with a line of names, separated by whichever of the separators it holds most."""
-    with parsing(path, "text"):
+    with parsing(path, "text in UTF-8"):
         source = _source(path)
         # The names alone, to see what polars would mend without a word.
-        options: dict[str, Any] = {"has_header": False, "n_rows": 1, "infer_schema": False}
-        first = _first_line(source)
-        separator = max(separators, key=lambda mark: first.count(mark.encode()))
-        header = pl.read_csv(io.BytesIO(first), separator=separator, **options)
-    names = [str(name or "").strip() for name in header.row(0)]
+        first = _first_line(source).decode()
+        separator = max(separators, key=first.count)
+        names = [name.strip() for name in next(csv.reader([first], delimiter=separator), [])]
     _check_names(path, names)
     with parsing(path, "text in UTF-8 with a line of names"):
         try:
@@ -154,11 +153,13 @@ def _first_line(source: Path | io.BytesIO) -> bytes:
 
 
 def _check_names(path: Path, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1} - {""})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1 and name)
     if twice:
         raise TableError(
             f"{path}: columns must have different names. Found twice: {listed(twice)}."
         )
+    if not any(names):
+        raise TableError(f"{path}: expected a line of names. Found none.")
     if "" in names[1:]:
         number = names.index("", 1) + 1
         raise TableError(f"{path}: column {number} has no name in the first line. Name it.")
