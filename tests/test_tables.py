@@ -211,3 +211,19 @@ def test_scikit_feature(real_data, name, shape, classes):
     assert data.X.shape == shape
     assert len(np.unique(data.y)) == classes
     assert data.name == name
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", "-1", "1"], [1, 0, 1]),
+        (["1", "", "-1"], [1, np.nan, 0]),
+        (["1.0", "-1.0", "-1.0"], [1, 0, 0]),
+        (["1", "-1", "2"], [1, -1, 2]),
+        (["-1", "-1", "-1"], [-1, -1, -1]),
+    ],
+)
+def test_plus_and_minus_one_are_two_classes(tmp_path, values, expected):
+    """Or else one of them would mean unlabelled, and the other be alone."""
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"1,{value}\n" for value in values))
+    np.testing.assert_array_equal(read_table(tmp_path / "t.csv", target="y").y, expected)

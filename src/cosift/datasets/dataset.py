@@ -94,6 +94,8 @@ class Dataset:
     provenance: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.X.ndim != 2:
+            raise ValueError(f"X must have rows and columns. Got shape {self.X.shape}.")
         n, d = self.X.shape
         of_samples = {
             "y": self.y,
@@ -127,6 +129,11 @@ class Dataset:
             return int(self.y.shape[1])
         return 1 if self.tasks is None else len(np.unique(self.tasks))
 
+    @property
+    def labeled(self) -> NDArray[np.bool_]:
+        """Which entries of y are labels: not -1 and not missing, as for every selector."""
+        return _labeled(self.y)
+
     def describe(self) -> str:
         """Tasks, classes and their sizes, groups and provenance, a line each."""
         lines = [f"{self.name}: {self._size()}"]
@@ -156,17 +163,35 @@ class Dataset:
 
     def _task_lines(self) -> list[str]:
         if self.y.ndim == 2:
-            pairs = zip(self.target_names, np.asarray(self.y).T, strict=True)
-            return [f"{name}: {int((column == 1).sum())} positive" for name, column in pairs]
+            known = self.labeled.sum(axis=0)
+            positive = (np.asarray(self.y) == 1).sum(axis=0)
+            columns = zip(self.target_names, positive, known, strict=True)
+            return [f"{name}: {ones} positive of {n}" for name, ones, n in columns]
         if self.tasks is None:
             return [f"all samples: {_classes(self.y)}"]
         return [f"{task}: {_classes(self.y[self.tasks == task])}" for task in np.unique(self.tasks)]
 
 
+def _labeled(y: NDArray[Any]) -> NDArray[np.bool_]:
+    if y.dtype == object:
+        known = [value is not None and value == value and value != -1 for value in y.ravel()]
+        return np.array(known, dtype=bool).reshape(y.shape)
+    if y.dtype.kind not in "iuf":
+        return np.ones(y.shape, dtype=bool)
+    return np.asarray((y != -1) & (y == y))
+
+
 def _classes(y: NDArray[Any]) -> str:
-    names, counts = np.unique(y.astype(str) if y.dtype == object else y, return_counts=True)
-    parts = _cut([f"{name} {count}" for name, count in zip(names, counts, strict=True)], "classes")
-    return f"{len(y)} samples, {len(names)} classes: {', '.join(parts)}"
+    labels = y[_labeled(y)]
+    labels = labels.astype(str) if y.dtype == object else labels
+    if labels.dtype.kind == "f" and (labels % 1 == 0).all():
+        labels = labels.astype(np.int64)
+    names, counts = np.unique(labels, return_counts=True)
+    parts = [f"{name!s} {count}" for name, count in zip(names.tolist(), counts, strict=True)]
+    unlabeled = len(y) - len(labels)
+    return f"{len(y)} samples, {len(names)} classes: {', '.join(_cut(parts, 'classes'))}" + (
+        f"; {unlabeled} unlabelled" if unlabeled else ""
+    )
 
 
 def _cut(lines: list[str], what: str) -> list[str]:

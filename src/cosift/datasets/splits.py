@@ -10,6 +10,9 @@ number of labels changes between shares, not the luck of the draw.  The order be
 of every class of every task (for columns of 0/1, with rows that together have every column's 1,
 and its 0).  A share too small for these shows them all the same, since no class can be learned
 from no label.
+
+A row that never had a label may be drawn for training, where it stays unlabelled, and is never
+tested on.
 """
 
 from __future__ import annotations
@@ -43,8 +46,8 @@ class Split:
     train, test : ndarray of int
         Rows of the dataset, ascending; no row is in both.
     order : tuple of ndarray of int
-        For each task (or once for columns of y) positions in ``train``, in the order in which
-        labels are shown.
+        For each task (or once for columns of y) positions in ``train`` of the rows that have a
+        label, in the order in which labels are shown.
     needed : tuple of int
         How many of each order are shown at least, so that every class is.
     """
@@ -96,27 +99,29 @@ def split(data: Dataset, n_train: int | float, *, by: str = "rows", seed: int = 
     n = data.X.shape[0]
     if by not in KINDS:
         raise ValueError(f"by must be one of {', '.join(map(repr, KINDS))}. Got {by!r}.")
-    wanted = round(n_train * n) if isinstance(n_train, float) and n_train < 1 else int(n_train)
-    if not 0 < wanted < n:
+    wanted = round(n_train * n) if 0 < n_train < 1 else n_train
+    if not 0 < wanted < n or wanted % 1:
         raise ValueError(
             f"n_train must be a share below 1, or a number of rows from 1 to {n - 1}. "
             f"Got {n_train!r}."
         )
     rng = np.random.default_rng(seed)
+    # An entry of a column may be missing; the row still has others.
+    usable = data.labeled if data.y.ndim == 1 else np.ones(n, dtype=bool)
     parts = list(_task_rows(data))
-    quotas = _quotas(np.array([len(rows) for rows in parts]), wanted)
+    quotas = _quotas(np.array([len(rows) for rows in parts]), int(wanted))
     train, test, needed = [], [], []
     for rows, quota in zip(parts, quotas, strict=True):
-        pool, held_out = _sides(data, rows, quota, by, rng)
-        order, front = _covering_order(data.y[pool], rng)
+        pool, held_out = _sides(data, rows, usable, quota, by, rng)
+        order, front = _covering_order(data.y[pool], usable[pool], rng)
         train.append(pool[order[: max(front, quota)]])
         needed.append(front)
         test.append(np.setdiff1d(pool, train[-1]) if held_out is None else held_out)
     if by == "rows" and data.groups is not None:
         _warn_of_leaks(data, np.concatenate(train), np.concatenate(test))
-    rows = np.sort(np.concatenate(train))
-    orders = tuple(np.searchsorted(rows, own) for own in train)
-    return Split(rows, np.sort(np.concatenate(test)), orders, tuple(needed))
+    rows, tested = np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
+    orders = tuple(np.searchsorted(rows, own[usable[own]]) for own in train)
+    return Split(rows, tested[usable[tested]], orders, tuple(needed))
 
 
 def _task_rows(data: Dataset) -> Iterator[Indices]:
@@ -137,7 +142,12 @@ def _quotas(sizes: Indices, wanted: int) -> Indices:
 
 
 def _sides(
-    data: Dataset, rows: Indices, quota: int, by: str, rng: np.random.Generator
+    data: Dataset,
+    rows: Indices,
+    usable: NDArray[np.bool_],
+    quota: int,
+    by: str,
+    rng: np.random.Generator,
 ) -> tuple[Indices, Indices | None]:
     """Rows of a task to draw training rows from, and those to test on if these are fixed."""
     if by == "rows":
@@ -146,6 +156,11 @@ def _sides(
         if data.official_test is None:
             raise ValueError(f"by='official' needs an official split; {data.name} has none.")
         held_out = data.official_test[rows]
+        if held_out.all():
+            raise ValueError(
+                "by='official': every task needs rows for training. The official split of "
+                f"{data.name} leaves none in one."
+            )
         return rows[~held_out], rows[held_out]
     if data.groups is None:
         raise ValueError(f"by='groups' needs groups of samples; {data.name} has none.")
@@ -156,7 +171,7 @@ def _sides(
             f"only {groups[0]!r}."
         )
     # Groups in the order in which an order of rows that covers the classes meets them.
-    order, front = _covering_order(data.y[rows], rng)
+    order, front = _covering_order(data.y[rows], usable[rows], rng)
     names, first, inverse = np.unique(groups[order], return_index=True, return_inverse=True)
     by_first = np.argsort(first)
     sizes = np.bincount(inverse)[by_first]
@@ -167,12 +182,15 @@ def _sides(
     return rows[inside], rows[~inside]
 
 
-def _covering_order(y: NDArray[Any], rng: np.random.Generator) -> tuple[Indices, int]:
+def _covering_order(
+    y: NDArray[Any], usable: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[Indices, int]:
     """A random order of rows that begins with all classes, and the length of that beginning."""
     order = rng.permutation(len(y))
     if y.ndim == 1:
-        _, first = np.unique(np.asarray(y)[order].astype(str), return_index=True)
-        front = np.sort(first)
+        labeled = np.flatnonzero(usable[order])
+        _, first = np.unique(y[order[labeled]].astype(str), return_index=True)
+        front = np.sort(labeled[first])
     else:
         front = _cover(np.asarray(y)[order])
     rest = np.setdiff1d(np.arange(len(y)), front)

@@ -196,7 +196,7 @@ def _labels(
     check_there(path, targets, [*table.columns, *(table.names or ())])
     columns = [table.columns[name] for name in targets]
     if len(columns) == 1 and columns[0].ndim == 1:
-        return _whole(columns[0]), ()
+        return _plus_minus(_whole(columns[0])), ()
     names = [
         f"{name}[{j}]" if column.ndim == 2 else name
         for name, column in zip(targets, columns, strict=True)
@@ -211,6 +211,13 @@ def _whole(column: NDArray[Any]) -> NDArray[Any]:
     if column.dtype.kind == "f" and (np.abs(column) < EXACT).all() and (column % 1 == 0).all():
         return column.astype(np.int64)
     return column
+
+
+def _plus_minus(column: NDArray[Any]) -> NDArray[Any]:
+    """Two classes 1 and -1 as 1 and 0: elsewhere -1 means unlabelled."""
+    if column.dtype.kind not in "if" or set(np.unique(column[column == column])) != {-1, 1}:
+        return column
+    return np.where(column == -1, 0, column)
 
 
 def _yes_or_no(path: Path, name: str, column: NDArray[Any]) -> NDArray[np.float64]:

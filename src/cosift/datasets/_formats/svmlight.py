@@ -21,8 +21,8 @@ MOST_FEATURES = 2**22
 def read_svmlight(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     """Sparse features called by their numbers, and the labels as the column "label".
 
-    The format's own convention for two classes is 1 and -1, with 0 for unlabelled: these become
-    1, 0 and missing, since -1 means unlabelled elsewhere.
+    The format's own convention for two classes is 1 and -1, with 0 for unlabelled: where all three
+    are there, they become 1, 0 and missing.
     """
     from sklearn.datasets import load_svmlight_file
 
@@ -41,6 +41,6 @@ def read_svmlight(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
 
 
 def _classes(label: Array) -> Array:
-    if -1 not in label or not np.isin(label, (-1, 0, 1)).all():
+    if set(np.unique(label)) != {-1, 0, 1}:
         return label
     return np.where(label == 0, np.nan, label > 0)
