@@ -184,10 +184,9 @@ def _labeled(y: NDArray[Any]) -> NDArray[np.bool_]:
 def _classes(y: NDArray[Any]) -> str:
     labels = y[_labeled(y)]
     labels = labels.astype(str) if y.dtype == object else labels
-    if labels.dtype.kind == "f" and (labels % 1 == 0).all():
-        labels = labels.astype(np.int64)
     names, counts = np.unique(labels, return_counts=True)
-    parts = [f"{name!s} {count}" for name, count in zip(names.tolist(), counts, strict=True)]
+    form = ".15g" if labels.dtype.kind == "f" else ""
+    parts = [f"{name:{form}} {count}" for name, count in zip(names.tolist(), counts, strict=True)]
     unlabeled = len(y) - len(labels)
     return f"{len(y)} samples, {len(names)} classes: {', '.join(_cut(parts, 'classes'))}" + (
         f"; {unlabeled} unlabelled" if unlabeled else ""

@@ -34,6 +34,9 @@ __all__ = [
 # Bytes of this machine: a file that claims to hold more is broken, or meant to do harm.
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
+# Characters of a library's own words; some of them print the whole file.
+LONGEST_REASON = 200
+
 
 class TableError(ValueError):
     """A file cannot be read as asked; the message says which, where and what would do."""
@@ -85,7 +88,7 @@ def parsing(path: Path, what: str) -> Iterator[None]:
 
 def _unreadable(path: Path, what: str, error: Exception) -> TableError:
     lines = str(error).strip().splitlines()
-    reason = lines[0].rstrip(".") if lines else type(error).__name__
+    reason = lines[0][:LONGEST_REASON].rstrip(".") if lines else type(error).__name__
     return TableError(f"{path}: cannot be read as {what} ({reason}).")
 
 
@@ -106,7 +109,7 @@ def rehearsed(paths: Sequence[Path], kind: str, what: str) -> Any:
     check_size(where, size)
     names = [str(path) for path in paths]
     if reason := rehearse(kind, names, size, MEMORY):
-        raise TableError(f"{where}: cannot be read as {what} ({reason.rstrip('.')}).")
+        raise _unreadable(where, what, ValueError(reason))
     with parsing(where, what):
         return READERS[kind](names)
 
