@@ -25,8 +25,9 @@ SPLITS = (1, 2, 3)
 SIDES = {"0": "unused", "1": "train", "2": "test"}
 # The end of a clip's name: visible body parts, camera motion, people, view, quality, number.
 TAGS = re.compile(r"_[a-z]+_(cm|nm)_np\d+_[a-z]+_(bad|med|goo)_\d+$")
-# The column of a feature table that names the clips.
+# The column of a feature table that names the clips, and others that `cosift features` writes.
 FILE = "file"
+BESIDE = {"class", "folder"}
 
 
 class Clip(NamedTuple):
@@ -203,7 +204,7 @@ def _features_file(folder: Path) -> Path:
 
 def _features(path: Path) -> tuple[Table, dict[str, int]]:
     """A table of features, and the row of each clip by its name without ending."""
-    table = checked(path, read(path, {FILE}, set()))
+    table = checked(path, read(path, {FILE}, BESIDE))
     check_there(path, [FILE], [*table.columns, *(table.names or ())])
     names = [Path(str(name)).stem for name in table.columns[FILE].tolist()]
     row_of = {name: row for row, name in enumerate(names)}
