@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cosift.cli import compare, reproduce, select
+from cosift.cli import compare, features, reproduce, select
 
 __all__ = ["app"]
 
@@ -49,3 +49,4 @@ def _add(command: Callable[..., None], example: str) -> None:
 _add(compare.compare, compare.EXAMPLE)
 _add(select.select, select.EXAMPLE)
 _add(reproduce.reproduce, reproduce.EXAMPLE)
+app.add_typer(features.app, name="features")

@@ -1,6 +1,7 @@
 """From raw recordings to feature tables: scikit-learn transformers."""
 
 from cosift.features.bag_of_words import BagOfWords
+from cosift.features.codebook import load_codebook, save_codebook
 from cosift.features.motion_boundary import MotionBoundaryHistograms
 from cosift.features.sift import sift_descriptors
 from cosift.features.skeleton import JOINTS, SkeletonFeatures
@@ -10,5 +11,7 @@ __all__ = [
     "BagOfWords",
     "MotionBoundaryHistograms",
     "SkeletonFeatures",
+    "load_codebook",
+    "save_codebook",
     "sift_descriptors",
 ]

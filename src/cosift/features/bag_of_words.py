@@ -195,10 +195,15 @@ class BagOfWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         means = MiniBatchKMeans(
             self.n_words, batch_size=4096, reassignment_ratio=0, random_state=random_state
         ).fit(sample)
-        self.codebook_ = means.cluster_centers_
         self.n_sampled_ = len(sample)
-        self.bandwidth_ = self.bandwidth or float(np.sqrt(means.inertia_ / len(sample)))
-        if self.assignment == "soft" and not self.bandwidth_:
+        self._use(means.cluster_centers_, float(np.sqrt(means.inertia_ / len(sample))))
+
+    def _use(self, codebook: NDArray[Any], spread: float) -> None:
+        """Take a codebook whose words are about as far from descriptors as the spread."""
+        self._check_parameters()
+        self.codebook_ = codebook
+        self.bandwidth_ = self.bandwidth or spread
+        if self.assignment == "soft" and not self.bandwidth_ > 0:
             raise ValueError("bandwidth must be given where all descriptors are words. Got None.")
 
     def _histograms(self, items: list[NDArray[np.floating]]) -> Matrix:

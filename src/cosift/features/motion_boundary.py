@@ -162,11 +162,23 @@ class MotionBoundaryHistograms(TransformerMixin, BaseEstimator):  # type: ignore
         """
         self.fit()
         descriptors: list[NDArray[np.float32]] = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._describe)(path) for path in X
+            delayed(self.describe)(path) for path in X
         )
         return descriptors
 
-    def _describe(self, path: str | PathLike[str]) -> NDArray[np.float32]:
+    def describe(self, path: str | PathLike[str]) -> NDArray[np.float32]:
+        """Descriptors of one video, as ``transform`` gives them for several.
+
+        Parameters
+        ----------
+        path : path
+            A video file.
+
+        Returns
+        -------
+        ndarray of shape (n_tracks, 2 * n_stages * n_cells ** 2 * n_bins)
+            One row a track.
+        """
         # The seed only chooses among tracks of a video that has too many.
         sample = RowSample(self.max_descriptors, np.random.RandomState(0))
         sample.add(np.empty((0, self._width()), dtype=np.float32))
