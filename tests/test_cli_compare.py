@@ -177,8 +177,13 @@ def test_where_units_run(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))
     assert _backend(None, None) == (Processes(6), 1)
     assert _backend(4, None) == (Processes(4), 1)
-    assert _backend(2, "local") == (Dask(workers=2), 3)
-    assert _backend(None, "tcp://host:1") == (Dask("tcp://host:1"), 1)
+    for arguments, wanted, threads in (
+        ((2, "local"), Dask(workers=2), 3),
+        ((None, "tcp://host:1"), Dask("tcp://host:1"), 1),
+    ):
+        backend, each = _backend(*arguments)
+        assert isinstance(backend, Dask)
+        assert (vars(backend), each) == (vars(wanted), threads)
     backend, threads = _backend(1, None)
     assert isinstance(backend, Serial)
     assert threads == 6

@@ -97,7 +97,7 @@ def test_methods_from_packages(table):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--target", "knid"], "did you mean 'kind'?"),
+        (["--target", "knid"], "Did you mean 'kind'?"),
         (["--target", "kind", "--method", "fisher"], "Did you mean 'fisher-score'?"),
         (["--target", "kind", "--method", "spec", "--alpha", 1], "spec takes no --alpha"),
         (["--target", "kind", "--method", "all-features"], "all-features takes no -k"),
