@@ -62,6 +62,7 @@ def _version_5(path: Path, ignored: Set[str]) -> tuple[dict[str, Any], Set[str]]
             continue
         if sp.issparse(values):
             with parsing(path, "MATLAB 5"):
+                values = sp.csc_array(values)  # older SciPy makes it of coordinates
                 values.check_format(full_check=True)
         elif isinstance(values, np.ndarray) and values.dtype == object:
             values = _cells(path, name, values.ravel())
