@@ -19,8 +19,9 @@ help: ## list the targets
 
 setup: $(READY) ## make the development environment in .venv
 
-demo: $(READY) ## set up, then run the example
-	$(VENV)/bin/python examples/quickstart.py
+demo: $(READY) ## set up, then compare the methods on a built-in problem
+	rm -rf build/demo
+	$(VENV)/bin/cosift demo --out build/demo
 
 test: $(READY) ## set up, then run every test and documented example
 	$(call PYTEST,$(VENV))

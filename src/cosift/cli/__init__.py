@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cosift.cli import compare, features, reproduce, select
+from cosift.cli import compare, demo, features, reproduce, select
 
 __all__ = ["app"]
 
@@ -46,6 +46,7 @@ def _add(command: Callable[..., None], example: str) -> None:
     app.command(epilog=f"Example: {example}")(command)
 
 
+_add(demo.demo, demo.EXAMPLE)
 _add(compare.compare, compare.EXAMPLE)
 _add(select.select, select.EXAMPLE)
 _add(reproduce.reproduce, reproduce.EXAMPLE)
