@@ -16,8 +16,8 @@ EXAMPLE = "cosift demo --out my-demo"
 ABOUT = (
     "Three people perform five actions. Which coordinates and distances of their joints tell the "
     "actions apart, if few moments are labelled? SYNTHETIC DATA: a generated body in place of "
-    "HumanEva's. Whole recordings are kept for the test, and weights are chosen by cross-validation "
-    "on the labels shown."
+    "HumanEva's. Whole recordings are kept for the test, and weights are chosen by "
+    "cross-validation on the labels shown."
 )
 # Small enough for two cores and two minutes; whole recordings on either side of the split.
 SCALE = 0.2
