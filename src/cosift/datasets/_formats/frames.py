@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -32,6 +33,8 @@ GZIP = b"\x1f\x8b"
 # Other compressions that polars would undo without asking how much comes out.
 ZLIB = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd"} | dict.fromkeys(ZLIB, "zlib")
+# Before version 2 polars panics over a lone quote among numbers.
+REFUSALS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 def read_parquet(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
@@ -59,7 +62,7 @@ def read_delimited(path: Path, wanted: Set[str], ignored: Set[str], separators: 
     with parsing(path, "text in UTF-8 with a line of names"):
         try:
             frame = _parse(source, separator, names, wanted | ignored)
-        except pl.exceptions.PolarsError:
+        except REFUSALS:
             _says_something(path, source, separator, len(names))  # which names the line
             raise
         # Lines that end early have nothing in the last column, but so may others.
@@ -102,10 +105,10 @@ def _parse(source: Any, separator: str, names: list[str], aside: Set[str]) -> pl
     """Read features as numbers at once; look at types only if that fails."""
     schema = {name: pl.String if name in aside else pl.Float64 for name in names}
     options: dict[str, Any] = {"has_header": False, "skip_rows": 1}
-    options |= {"separator": separator, "null_values": MISSING}
+    options |= {"separator": separator, "null_values": MISSING, "raise_if_empty": False}
     try:
         return pl.read_csv(source, schema=schema, **options)
-    except pl.exceptions.PolarsError:
+    except REFUSALS:
         if isinstance(source, io.BytesIO):
             source.seek(0)
         texts = pl.read_csv(source, schema=dict.fromkeys(names, pl.String), **options)
@@ -186,7 +189,9 @@ def _table(path: Path, frame: pl.DataFrame, wanted: Set[str], ignored: Set[str])
             + ". Ignore these columns, or say which is the target, the task or the group."
             + _misspelt(sorted((wanted | ignored) - set(frame.columns)), others)
         )
-    X = features.cast(pl.Float64).to_numpy(order="c")
+    X = np.empty((frame.height, 0))
+    if features.width:
+        X = features.cast(pl.Float64).to_numpy(order="c")
     return Table(X, list(features.columns), columns, left_out=ignored & {*frame.columns})
 
 
