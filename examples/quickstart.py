@@ -1,6 +1,6 @@
 """Find the features that three related problems share, from six labels each.
 
-Run it with ``make demo``.
+Run it with ``python examples/quickstart.py``.
 """
 
 from time import perf_counter
