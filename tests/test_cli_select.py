@@ -94,6 +94,16 @@ def test_methods_from_packages(table):
     assert len(json.loads(done.stdout)["features"]) == 1
 
 
+def test_the_seed_decides_where_a_method_draws(table):
+    method = "sklearn.ensemble:ExtraTreesClassifier(n_estimators=2)"
+    given = ["--target", "kind", "--ignore", "person", "-k", 3, "--method", method, "--workers", 1]
+    first, again, other = (
+        json.loads(cosift("select", table, *given, "--json", "--seed", seed).stdout)["features"]
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -16,7 +16,7 @@ from cosift.experiment.draw import HIDDEN, Training, draw
 from cosift.experiment.evaluate import Experiment, Failure, evaluate_unit
 from cosift.experiment.folds import deal
 from cosift.experiment.plan import Unit
-from cosift.methods import make_method
+from cosift.methods import make_method, seeded
 
 DATA = tiny_data()
 
@@ -322,3 +322,23 @@ def test_the_best_C_is_taken_and_is_the_same_for_every_method():
 
 def test_units_are_named_by_what_they_do():
     assert str(Unit(1, 5.0, "sfmc")) == "sfmc, 5% labelled, repeat 2"
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "sklearn.ensemble:ExtraTreesClassifier(n_estimators=3)",
+        "sklearn.feature_selection:SelectKBest(score_func=mutual_info_classif)",
+        "sklearn.feature_selection:mutual_info_classif(n_neighbors=2)",
+    ],
+)
+def test_methods_that_draw_at_random_follow_the_seed_of_the_plan(method):
+    plan = tiny_plan(DATA, methods=[method], seed=1)
+    training = draw(DATA, plan, 0).training(100)
+    first, again = (Candidates(plan, method).fit(training, {}).task_scores_ for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+def test_a_seed_of_ones_own_is_kept():
+    method = "sklearn.ensemble:ExtraTreesClassifier(random_state=7)"
+    assert seeded(make_method(method), 1).estimator.random_state == 7

@@ -27,7 +27,7 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from sklearn.utils.discovery import all_estimators, all_functions
@@ -35,7 +35,7 @@ from sklearn.utils.discovery import all_estimators, all_functions
 from cosift.selectors._base import TaskSelector
 from cosift.selectors.foreign import ForeignSelector
 
-__all__ = ["make_method", "method_names"]
+__all__ = ["make_method", "method_names", "seeded"]
 
 # Names in `cosift`, which is asked for them only when one is made.
 METHODS = {
@@ -102,6 +102,37 @@ def make_method(text: str) -> TaskSelector:
         return _own(text)
     except RecursionError:
         _refuse(text, "it is nested too deeply")
+
+
+def seeded(method: TaskSelector, seed: int) -> TaskSelector:
+    """Set every ``random_state`` that a method leaves open, also of its parts and score functions.
+
+    Parameters
+    ----------
+    method : TaskSelector
+        What to set them on.
+    seed : int
+        What to set them to.
+
+    Returns
+    -------
+    TaskSelector
+        The method itself.
+
+    Examples
+    --------
+    >>> forest = make_method("sklearn.ensemble:RandomForestClassifier")
+    >>> seeded(forest, 3).estimator
+    RandomForestClassifier(random_state=3)
+    """
+    for name, value in method.get_params().items():
+        if name.split("__")[-1] == "random_state" and value is None:
+            method.set_params(**{name: seed})
+        elif isinstance(value, (FunctionType, partial)):
+            state = inspect.signature(value).parameters.get("random_state")
+            if state is not None and state.default is None:
+                method.set_params(**{name: partial(value, random_state=seed)})
+    return method
 
 
 def _own(text: str) -> TaskSelector:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cosift.cli import _data
-from cosift.cli._common import Debug, Json, Output, Quiet, UsageError, to_json
+from cosift.cli._common import PANEL as COMMON
+from cosift.cli._common import Debug, Json, Output, Quiet, Seed, UsageError, to_json
 from cosift.cli._files import TABLES, check_output, write_table
 
 if TYPE_CHECKING:
@@ -73,21 +74,34 @@ def select(
     beta: Weight = None,
     gamma: Weight = None,
     scaling: _data.Scaling = "standard",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Cores that the fit may use.",
+            show_default="all of them",
+            rich_help_panel=COMMON,
+        ),
+    ] = None,
+    seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Rank the features of a table, for all tasks together and for each."""
     with Output(json=json, quiet=quiet, debug=debug) as out:
+        from threadpoolctl import threadpool_limits
+
         from cosift.cli._selection import Selection
 
         check_output(output, (".json", *TABLES))
         check_output(reduced, TABLES)
-        selector = _make(method, k, alpha=alpha, beta=beta, gamma=gamma)
+        selector = _make(method, k, seed, alpha=alpha, beta=beta, gamma=gamma)
         table = _data.load(data, target, task, None, ignore)
         out.note(table.describe())
         selector.set_params(unlabeled=_data.marker(table, unlabeled))
-        selector.fit(_scaled(table.X, scaling), table.y, table.tasks)
+        with threadpool_limits(workers):
+            selector.fit(_scaled(table.X, scaling), table.y, table.tasks)
         found = Selection(table, selector)
         if not selector.scores_.any():
             out.note(
@@ -108,10 +122,10 @@ def select(
             out.note(f"Written: {path}")
 
 
-def _make(method: str, k: str, **weights: float | None) -> Any:
-    from cosift.methods import make_method
+def _make(method: str, k: str, seed: int, **weights: float | None) -> Any:
+    from cosift.methods import make_method, seeded
 
-    selector = make_method(method)
+    selector: Any = seeded(make_method(method), seed)
     given = {"n_features_to_select": _count(k)}
     given |= {name: value for name, value in weights.items() if value is not None}
     known = selector.get_params()

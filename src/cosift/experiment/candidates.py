@@ -8,9 +8,9 @@ from typing import Any
 
 from sklearn.base import clone
 
-from cosift.experiment.draw import Training
+from cosift.experiment.draw import Training, child_seed
 from cosift.experiment.plan import Plan
-from cosift.methods import make_method
+from cosift.methods import make_method, seeded
 from cosift.selectors import AllFeatures
 
 __all__ = ["Candidates"]
@@ -46,7 +46,7 @@ class Candidates:
     """
 
     def __init__(self, plan: Plan, method: str) -> None:
-        self._selector: Any = make_method(method)
+        self._selector: Any = seeded(make_method(method), child_seed(plan.seed))
         self._values = sorted(plan.weights)
         parameters = self._selector.get_params()
         own = [name for name in parameters if not re.search(rf"\b{name}\s*=", method)]
