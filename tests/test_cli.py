@@ -3,7 +3,10 @@
 from importlib.metadata import version
 
 import pytest
-from commands import cosift
+import typer
+from commands import cosift, here
+
+from cosift.cli import app
 
 
 def test_version():
@@ -21,6 +24,22 @@ def test_help_imports_nothing_heavy():
 def test_completion_script(shell, monkeypatch):
     monkeypatch.setenv("_COSIFT_COMPLETE", f"source_{shell}")
     assert "cosift" in cosift().stdout
+
+
+def examples(command, *names):
+    """Whether the help of each command shows how to call it, by its name."""
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from examples(inner, *names, name)
+    if not hasattr(command, "commands"):
+        words = " ".join(here(*names, "--help").stdout.split())
+        yield names, f"Example: cosift {' '.join(names)} " in words
+
+
+def test_help_of_every_command_has_an_example():
+    found = dict(examples(typer.main.get_command(app)))
+    assert ("select",) in found
+    assert ("features", "bow") in found
+    assert all(found.values()), found
 
 
 def test_unknown_command_is_bad_usage():

@@ -338,11 +338,6 @@ def test_codebooks_are_plain_arrays(tmp_path):
         load_codebook(path, assignment="soft")
 
 
-def test_help_has_an_example():
-    for name in ("skeleton", "bow", "mbh"):
-        assert f"cosift features {name}" in here("features", name, "--help").stdout
-
-
 def test_real_skeletons(real_data, tmp_path):
     """Both layouts of the data at hand, from the shell."""
     for name, joints, n_features, columns in [
