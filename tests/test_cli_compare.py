@@ -76,6 +76,10 @@ def test_runs_the_plan_asked_for(compare, table, tmp_path):
         pl.col("method").str.starts_with("spec")
     )
     assert mean == pytest.approx(own["value"].mean())
+    assert len(found["choices"]) == len(plan.units())
+    assert all(row["seconds_total"] > 0 for row in found["choices"])
+    assert {row["metric"] for row in found["metrics"]} == {"map", "accuracy", "macro_f1", "auc"}
+    assert {row["method"] for row in found["stability"]} == set(plan.methods)
 
 
 def test_a_changed_plan_is_refused_until_anew(compare, tmp_path):

@@ -99,5 +99,8 @@ def _document(found: Conclusions, results: Results) -> dict[str, Any]:
         "results": found.table.to_dicts(),
         "paired": found.paired.to_dicts(),
         "ranks": found.ranks.to_dicts(),
+        "metrics": results.means.to_dicts(),
+        "choices": results.choices.to_dicts(),
+        "stability": results.stability().to_dicts(),
         "failures": failures.select("repeat", "labeled_percent", "method", "message").to_dicts(),
     }
