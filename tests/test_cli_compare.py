@@ -12,6 +12,7 @@ import pytest
 from commands import command, cosift, here, refusal
 from experiments import tiny_data
 from fickle import fickle, traces
+from sklearn.datasets import dump_svmlight_file
 
 from cosift.cli._run import _backend
 from cosift.datasets import read_table
@@ -80,6 +81,24 @@ def test_runs_the_plan_asked_for(compare, table, tmp_path):
     assert all(row["seconds_total"] > 0 for row in found["choices"])
     assert {row["metric"] for row in found["metrics"]} == {"map", "accuracy", "macro_f1", "auc"}
     assert {row["method"] for row in found["stability"]} == set(plan.methods)
+
+
+@pytest.mark.parametrize("ending", ["svmlight", "arff"])
+def test_sparse_files(tmp_path, ending):
+    path = tmp_path / f"people.{ending}"
+    if ending == "svmlight":
+        dump_svmlight_file(MADE.X, MADE.y, str(path), zero_based=True)
+    else:
+        heads = [f"@attribute f{j} numeric" for j in range(10)] + ["@attribute kind {a,b,c,d}"]
+        rows = [
+            "{" + ", ".join(f"{j} {v}" for j, v in enumerate(x)) + f", 10 {'abcd'[label]}}}"
+            for x, label in zip(MADE.X.tolist(), MADE.y.tolist(), strict=True)
+        ]
+        path.write_text("\n".join(["@relation people", *heads, "@data", *rows]))
+    target = [] if ending == "svmlight" else ["--target", "kind"]
+    methods = ["--methods", "fisher-score,l21-least-squares", "--weights", "1"]
+    here("compare", path, *target, *methods, *SMALL, "--out", tmp_path)
+    assert Results(tmp_path).complete
 
 
 def test_a_changed_plan_is_refused_until_anew(compare, tmp_path):

@@ -87,3 +87,12 @@ def test_truth():
     assert truth.of("b").tolist() == [1, 4, 7, 9]
     assert truth.of("c").tolist() == [1, 4]
     assert truth.all.tolist() == [0, 1, 4, 7, 9]
+
+
+def test_indices_are_as_narrow_as_liblinear_needs_them():
+    wide = sp.csr_array(np.eye(3))
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    X = Dataset("wide", wide, np.array([0, 1, 0])).X
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert wide.indices.dtype == np.int64
+    np.testing.assert_array_equal(X.toarray(), np.eye(3))

@@ -52,7 +52,7 @@ class Dataset:
     name : str
         A short name.
     X : ndarray, memory map or csr_array of shape (n, d)
-        Samples.
+        Samples. Sparse indices become 32-bit ones where these suffice.
     y : ndarray of shape (n,) or (n, t)
         Classes; or one 0/1 column a task, all tasks over the same samples.
     tasks : ndarray of shape (n,), optional
@@ -96,6 +96,7 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.X.ndim != 2:
             raise ValueError(f"X must have rows and columns. Got shape {self.X.shape}.")
+        object.__setattr__(self, "X", _narrowed(self.X))
         n, d = self.X.shape
         of_samples = {
             "y": self.y,
@@ -170,6 +171,16 @@ class Dataset:
         if self.tasks is None:
             return [f"all samples: {_classes(self.y)}"]
         return [f"{task}: {_classes(self.y[self.tasks == task])}" for task in np.unique(self.tasks)]
+
+
+def _narrowed(X: Matrix) -> Matrix:
+    """X with 32-bit indices where they suffice: liblinear takes no others."""
+    if not (sp.issparse(X) and X.format == "csr" and X.indices.dtype == np.int64):
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sp.csr_array(parts, shape=X.shape)
 
 
 def _labeled(y: NDArray[Any]) -> NDArray[np.bool_]:
