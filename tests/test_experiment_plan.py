@@ -85,6 +85,7 @@ def test_all_problems_are_told_at_once():
         (DATA, {"split": "official"}, "official split"),
         (Dataset("gaps", np.eye(4), np.array([0, 1, np.nan, 1])), {}, "1 missing"),
         (Dataset("one", np.eye(4), np.zeros(4)), {}, "one class only"),
+        (Dataset("sea", np.eye(4), np.eye(4, 2) * 0, target_names=("a", "b")), {}, "column 'a'"),
     ],
 )
 def test_misfits_of_plan_and_data(data, settings, reason):

@@ -82,6 +82,17 @@ def test_several_targets(tmp_path):
         read_table(tmp_path / "t.csv", target=["sky", "sea"], task="a")
 
 
+def test_targets_that_a_file_declares_can_be_ignored(tmp_path):
+    heads = "".join(f"@attribute {name} numeric\n" for name in ("x", "sky", "sea"))
+    (tmp_path / "m.arff").write_text(f"@relation m\n{heads}@data\n1,0,1\n2,0,0\n")
+    labels = "".join(f'<label name="{name}"/>' for name in ("sky", "sea"))
+    (tmp_path / "m.xml").write_text(f"<labels>{labels}</labels>")
+    assert read_table(tmp_path / "m.arff").target_names == ("sky", "sea")
+    data = read_table(tmp_path / "m.arff", ignore=["sky"])
+    assert data.y.tolist() == [1, 0]
+    assert data.feature_names.tolist() == ["x"]
+
+
 def test_files_are_tasks(tmp_path):
     first, second = tmp_path / "amazon.csv", tmp_path / "webcam.tsv"
     first.write_text("a,b,y\n1,2,u\n3,4,v\n")

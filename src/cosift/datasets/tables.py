@@ -84,7 +84,8 @@ def read_table(
     for name in ignored.difference(roles, *(table.left_out for table in tables)):
         check_there(where, [name], [*(tables[0].names or ()), *tables[0].columns])
     table, file_of = _join(paths, tables)
-    y, target_names = _labels(where, table, targets)
+    declared = tuple(name for name in table.labels if name not in ignored)
+    y, target_names = _labels(where, table, targets or declared)
     tasks = None if task is None else _ids(where, table, "task", str(task))
     if len(paths) > 1 and task is None and y.ndim == 1:
         tasks = np.array([_stem(name) for name in paths])[file_of]
@@ -189,7 +190,6 @@ def _labels(
     path: Path, table: Table, targets: Sequence[str]
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """One column of classes, or one of 0 and 1 for each task."""
-    targets = targets or table.labels
     if not targets:
         known = [*table.columns, *(table.names or ())]
         raise TableError(f"{path}: target must name a column. The columns are {listed(known)}.")
