@@ -96,3 +96,10 @@ def test_indices_are_as_narrow_as_liblinear_needs_them():
     assert X.indices.dtype == X.indptr.dtype == np.int32
     assert wide.indices.dtype == np.int64
     np.testing.assert_array_equal(X.toarray(), np.eye(3))
+
+
+def test_columns_of_labels_have_their_names():
+    data = Dataset("sea", X, np.eye(4, 2, dtype=np.int8), target_names=("sky", "sea"))
+    assert data.named_y.columns == ["sky", "sea"]
+    np.testing.assert_array_equal(data.named_y.to_numpy(), data.y)
+    assert Dataset("one", X, Y).named_y is Y

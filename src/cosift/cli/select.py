@@ -101,7 +101,7 @@ def select(
         out.note(table.describe())
         selector.set_params(unlabeled=_data.marker(table, unlabeled))
         with threadpool_limits(workers):
-            selector.fit(_scaled(table.X, scaling), table.y, table.tasks)
+            selector.fit(_scaled(table.X, scaling), table.named_y, table.tasks)
         found = Selection(table, selector)
         if not selector.scores_.any():
             out.note(

@@ -135,6 +135,15 @@ class Dataset:
         """Which entries of y are labels: not -1 and not missing, as for every selector."""
         return _labeled(self.y)
 
+    @property
+    def named_y(self) -> Any:
+        """What selectors take as y: a frame if there are several columns, for errors to name."""
+        if self.y.ndim == 1:
+            return self.y
+        import polars as pl
+
+        return pl.DataFrame(self.y, schema=list(self.target_names))
+
     def describe(self) -> str:
         """Tasks, classes and their sizes, groups and provenance, a line each."""
         lines = [f"{self.name}: {self._size()}"]

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import polars as pl
 
 from cosift._sharing import digest
 from cosift.datasets import Dataset
@@ -318,10 +317,8 @@ def _misfits(plan: Plan, data: Dataset) -> Iterator[str]:
         yield f"split='groups' needs groups of samples; {data.name} has none."
     if plan.split == "official" and data.official_test is None:
         yield f"split='official' needs an official split; {data.name} has none."
-    # Columns with names, for errors to say.
-    y = data.y if data.y.ndim == 1 else pl.DataFrame(data.y, schema=list(data.target_names))
     try:
-        tasks = read_tasks(y, data.tasks, unlabeled=None, n_samples=n)
+        tasks = read_tasks(data.named_y, data.tasks, unlabeled=None, n_samples=n)
     except ValueError as error:
         yield str(error)
         return
