@@ -57,6 +57,15 @@ def solve_supervised(tasks, alpha, gamma) -> Optimum:
     return _solve(terms, coefficients, gamma)
 
 
+def solve_robust(X, Y, gamma) -> Optimum:
+    """FSNM in (W, b) jointly; in units of X in which its entries are about 1."""
+    unit = np.abs(X).max()
+    W, b = cp.Variable((X.shape[1], Y.shape[1])), cp.Variable((1, Y.shape[1]))
+    misfit = (X / unit) @ W + np.ones((len(X), 1)) @ b - Y
+    value = _run(cp.Problem(cp.Minimize(row_sparsity(misfit) + gamma / unit * row_sparsity(W))))
+    return Optimum(value, W.value / unit)
+
+
 def row_sparsity(W):
     """``||W||_{2,1}`` of a CVXPY expression."""
     return cp.sum(cp.norm(W, 2, axis=1))

@@ -119,15 +119,15 @@ def _reweight(problem: RobustProblem, recorder: Recorder, max_iter: int) -> None
     while recorder.n_iter < max_iter and not recorder.converged:
         recorder.n_iter += 1
         V, b, Lam, D = problem.reweighted(point[:-1], point[-1], smoothing)
-        # Rows shorter than the smoothing stand for zero.
+        objective, allowance = problem.objective(V, b), smoothing * problem.at_zero
+        # Rows shorter than the smoothing stand for zero, unless a fit to the last digit needs them.
         short = lengths(V) * D <= problem.gamma / np.sqrt(2.0)
-        _offer(recorder, problem, np.where(short[:, None], 0.0, V), b, Lam)
+        sparse = np.where(short[:, None], 0.0, V)
+        kept = sparse if problem.objective(sparse, b) <= objective + allowance else V
+        _offer(recorder, problem, kept, b, Lam)
         recorder.log()
         image = np.vstack([V, b])
-        if (
-            problem.objective(V, b) - problem.dual_bound(Lam)
-            <= SETTLED * smoothing * problem.at_zero
-        ):
+        if objective - problem.dual_bound(Lam) <= SETTLED * allowance:
             smoothing *= SHRINK
             memory.forget()
             point = image
