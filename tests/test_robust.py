@@ -260,6 +260,16 @@ def test_both_sides_of_the_threshold(name, solver):
     assert result.objective < below.at_zero
 
 
+@pytest.mark.parametrize(("seed", "gamma"), [(7, 3.0), (15, 0.1), (15, 1.0)])
+def test_an_extrapolation_gone_astray_does_not_set_the_weights(seed, gamma):
+    """It did so where weights were due just then; no later step recovered from those."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(100, 2)), np.eye(2)[(rng.random(100) < 0.57).astype(int)]
+    X -= X.mean(axis=0)
+    result, _ = solve_robust(RobustProblem(X, Y, gamma), CenteredRidge(X), max_iter=2000)
+    assert result.converged
+
+
 @pytest.mark.parametrize("name", ["tall", "wide"])
 @pytest.mark.parametrize("factor", [0.1, 0.9, 5.0])
 def test_warm_is_cold(name, factor):

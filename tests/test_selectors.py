@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cosift import (
+    FSNM,
     FSSI,
     LSDF,
     SFMC,
@@ -41,6 +42,7 @@ SELECTORS = {
     "SFSS": SFSS(alpha=2.0, beta=0.3),
     "FSSI": FSSI(alpha=5.0, gamma=5.0),
     "L21LeastSquares": L21LeastSquares(alpha=5.0),
+    "FSNM": FSNM(gamma=5.0),
 }
 SCORES = {
     "FisherScore": FisherScore(),
@@ -90,14 +92,15 @@ def test_scikit_learn_conventions(estimator, check):
 def written_objective(selector, X, y, tasks):
     """The objective as the docstrings print it, from public attributes alone."""
     weights = selector.get_params()
-    total = weights.get("gamma", 0.0) * np.linalg.norm(selector.coef_, "nuc")
+    robust = "alpha" not in weights
+    total = 0.0 if robust else weights.get("gamma", 0.0) * np.linalg.norm(selector.coef_, "nuc")
     for index, task in enumerate(selector.tasks_):
         own = selector.task_slices_[index]
         rows = tasks == task
         labeled = y[rows] != -1
         X_l, Y_l = X[rows], (y[rows][:, None] == selector.classes_[index]).astype(float)
         W, b = selector.coef_[own].T, selector.intercept_[own]
-        total += weights["alpha"] * np.linalg.norm(W, axis=1).sum()
+        total += weights["gamma" if robust else "alpha"] * np.linalg.norm(W, axis=1).sum()
         if "beta" in weights:
             F = selector.transduction_[index]
             U = np.where(labeled, weights["label_weight"], weights["unlabeled_weight"])
@@ -105,7 +108,8 @@ def written_objective(selector, X, y, tasks):
             total += (U[:, None] * (F - Y_l) ** 2).sum() + np.vdot(F, L @ F)
             total += weights["alpha"] * weights["beta"] * ((X_l @ W + b - F) ** 2).sum()
         else:
-            total += ((X_l @ W + b - Y_l)[labeled] ** 2).sum()
+            misfits = np.linalg.norm((X_l @ W + b - Y_l)[labeled], axis=1)
+            total += (misfits if robust else misfits**2).sum()
     return total
 
 
@@ -135,7 +139,8 @@ def test_no_other_point_undercuts_the_dual_bound(name):
 @pytest.mark.parametrize("tol", [1e-3, 1e-8])
 def test_converged_means_a_small_gap(name, tol):
     selector = fitted(name, tol=tol)
-    at_zero = fitted(name, alpha=1e9, **({"beta": 0.6e-9} if hasattr(selector, "beta") else {}))
+    strong = {"alpha": 1e9, "beta": 0.6e-9, "gamma": 1e9 if name == "FSNM" else 2.0}
+    at_zero = fitted(name, **{key: strong[key] for key in strong if hasattr(selector, key)})
     assert not at_zero.coef_.any()
     assert selector.converged_
     assert selector.dual_gap_ == selector.objective_ - selector.dual_bound_
@@ -145,10 +150,13 @@ def test_converged_means_a_small_gap(name, tol):
 @every_selector
 def test_reaching_no_convergence_warns(name):
     selector = make(name, max_iter=1, tol=1e-12)
-    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 iter.* max_iter \(now 1\)"):
+    count = 2 if name == "FSNM" else 1  # it solves task by task, one iteration each
+    with pytest.warns(
+        ConvergenceWarning, match=rf"did not converge in {count} iter.* max_iter \(now 1\)"
+    ):
         selector.fit(X, Y, TASKS)
     assert selector.converged_ is False
-    assert selector.n_iter_ == 1
+    assert selector.n_iter_ == count
     assert selector.dual_gap_ > 0
 
 
@@ -720,6 +728,10 @@ def test_bad_parameters(name, params, message):
     selector = make(name)
     if not set(params) <= set(selector.get_params()):
         selector = make("SFMC")
+    if name == "FSNM":
+        message = message.replace(
+            "gamma must be a number of at least", "gamma must be a number above"
+        )
     with pytest.raises(ValueError, match=message):
         selector.set_params(**params).fit(X, Y, TASKS)
 

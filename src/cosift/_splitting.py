@@ -57,6 +57,13 @@ class Splitting:
     def advance(self, Z: Sequence[Array], V: Sequence[Array]) -> None:
         """Take the step from S with copies Z and tied point V."""
         self.iteration += 1
+        residual = self._size(V, Z)
+        if residual > 2.0 * self._best:
+            # The extrapolation went astray: back to the best plain step.
+            self._previous = Z
+            self.S = self._fallback
+            self._forget()
+            return
         image = [S + (v - z) for S, v, z in zip(self.S, V, Z, strict=True)]
         if self.iteration in ADAPT_AT:
             factor = self._balance(Z, V)
@@ -67,12 +74,6 @@ class Splitting:
                 self._forget()
                 return
         self._previous = Z
-        residual = self._size(V, Z)
-        if residual > 2.0 * self._best:
-            # The extrapolation went astray: back to the best plain step.
-            self.S = self._fallback
-            self._forget()
-            return
         if residual < self._best:
             self._best, self._fallback = residual, image
         flat = self._memory.step(self._flat(self.S), self._flat(image))
