@@ -677,6 +677,33 @@ def test_constant_samples_give_zero(name):
     assert selector.ranking_.tolist() == [1, 2, 3]
 
 
+@every_selector
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_small_units_give_zero_and_huge_ones_a_reason(name, container):
+    tiny = make(name).fit(container(1e-150 * X), Y, TASKS)
+    assert tiny.converged_
+    assert not tiny.coef_.any()
+    for factor in (1e100, -1e150):
+        with pytest.raises(ValueError, match=r"X must hold numbers of at most 1e\+60.* scale"):
+            make(name).fit(container(factor * X), Y, TASKS)
+
+
+@pytest.mark.parametrize("name", ["FisherScore", "SPEC", "SPEC by label", "SPEC combined", "LSDF"])
+@pytest.mark.parametrize("factor", [1e-150, 1e8, 1e100, 1e150])
+def test_scores_in_any_unit(name, factor):
+    scores, expected = make(name).fit(factor * X, Y, TASKS).task_scores_, fitted(name).task_scores_
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+@semi_supervised
+def test_weights_may_be_integers(name):
+    whole = fitted(name, alpha=2, beta=1, label_weight=1000, unlabeled_weight=1)
+    np.testing.assert_array_equal(
+        whole.coef_,
+        fitted(name, alpha=2.0, beta=1.0, label_weight=1e3, unlabeled_weight=1.0).coef_,
+    )
+
+
 @every_method
 @pytest.mark.parametrize(
     ("change", "message"),

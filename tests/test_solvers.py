@@ -6,13 +6,20 @@ from functools import cache
 import numpy as np
 import oracles
 import pytest
-from problems import matrix, random_tasks, semi_supervised_problem, supervised_problem
+from problems import (
+    assemble,
+    matrix,
+    random_tasks,
+    semi_supervised_problem,
+    supervised_problem,
+)
 from threadpoolctl import threadpool_limits
 
 from cosift.certificate import certify
 from cosift.gauge import gauge
 from cosift.solvers import SOLVERS, solve, working_set
 from cosift.solvers.base import Recorder
+from cosift.statistics import SupervisedSamples
 
 ROUNDING = 1e-8  # of the oracle's optimum
 
@@ -194,6 +201,18 @@ def test_two_runs_are_identical(name, solver):
     again = solve(problem_of(name), solver=solver, max_iter=300)[0]
     once_more = solve(problem_of(name), solver=solver, max_iter=300)[0]
     assert fingerprint(again) == fingerprint(once_more)
+
+
+@each_solver
+def test_the_published_example_of_multi_task_lasso(solver):
+    """Its objective is ``||Y - X W - b||^2 / (2 n) + alpha ||W||_{2,1}``: ours over 2 n."""
+    X, Y = np.vander(np.arange(5.0), 4), np.arange(15.0).reshape(5, 3)
+    n, alpha = 5, 0.1
+    problem = assemble([SupervisedSamples(X, Y).statistics(1.0)], 2 * n * alpha, 0.0)
+    result, _ = solve(problem, solver=solver, tol=1e-10 if solver == "auto" else 1e-7)
+    assert result.converged
+    assert result.objective / (2 * n) == pytest.approx(0.4965993692547902, rel=1e-6)
+    assert result.dual_bound / (2 * n) <= 0.4965993692547902 * (1.0 + 1e-12)
 
 
 THRESHOLDS = {

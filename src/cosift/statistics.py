@@ -129,7 +129,7 @@ class SemiSupervisedSamples:
         unlabeled_weight: float = 1.0,
     ) -> None:
         self._X, self._mean = _prepared(X)
-        U = np.where(labeled, label_weight, unlabeled_weight)
+        U = np.where(labeled, float(label_weight), float(unlabeled_weight))
         S = sp.csr_array(laplacian + sp.diags_array(U))
         factored = len(U) <= DENSE_SAMPLES
         self._prior = FactoredPrior(S) if factored else IterativePrior(S, U)

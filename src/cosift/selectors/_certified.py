@@ -18,6 +18,8 @@ from cosift.selectors._parameters import check_number, check_option
 from cosift.solvers import SOLVERS, Progress
 
 WEIGHTS = ("alpha", "beta", "gamma")
+# Products of four entries of X, summed over rows and columns, must not overflow.
+LARGEST_ENTRY = 1e60
 
 
 class CertifiedSelector(LinearSelector):
@@ -102,6 +104,16 @@ class CertifiedSelector(LinearSelector):
     @abstractmethod
     def _store(self, tasks: list[Task], solution: Any) -> Self:
         """Set the fitted attributes from one solution."""
+
+    def _read(self, X: Any, y: Any, tasks: Any) -> tuple[Matrix, list[Task]]:
+        X, labels = super()._read(X, y, tasks)
+        largest = max(X.max(), -X.min())
+        if largest > LARGEST_ENTRY:
+            raise ValueError(
+                f"X must hold numbers of at most {LARGEST_ENTRY:g} in size, whose products do not "
+                f"overflow. Got {largest:g}; scale the features."
+            )
+        return X, labels
 
     def _fit_tasks(self, X: Matrix, tasks: list[Task]) -> None:
         ((_, solution),) = self._solve_all(X, tasks, [self])
