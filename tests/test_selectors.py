@@ -378,6 +378,8 @@ def test_unknown_task(method):
         getattr(selector, method)(X, task="middle")
     with pytest.raises(ValueError, match=r"Got \['left'\]"):
         selector.get_support(task=["left"])
+    with pytest.raises(ValueError, match=r"task must be one of .* Got several at once\."):
+        selector.get_support(task=np.array(["left", "right"]))
 
 
 @every_selector

@@ -215,8 +215,10 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
     def _task_index(self, task: Any) -> int:
         check_is_fitted(self)
         known = self.tasks_.tolist()
-        if task not in known:
-            raise ValueError(f"task must be one of {', '.join(map(repr, known))}. Got {task!r}.")
+        several = getattr(task, "ndim", 0) > 0
+        if several or task not in known:
+            got = "several at once" if several else repr(task)
+            raise ValueError(f"task must be one of {', '.join(map(repr, known))}. Got {got}.")
         return int(known.index(task))
 
     def _view(self, task: Any) -> Self:
