@@ -260,9 +260,10 @@ def test_both_sides_of_the_threshold(name, solver):
     assert result.objective < below.at_zero
 
 
-@pytest.mark.parametrize(("seed", "gamma"), [(7, 3.0), (15, 0.1), (15, 1.0)])
-def test_an_extrapolation_gone_astray_does_not_set_the_weights(seed, gamma):
-    """It did so where weights were due just then; no later step recovered from those."""
+@pytest.mark.parametrize(("seed", "gamma"), [(7, 3.0), (15, 0.1), (15, 1.0), (4, 3.0)])
+def test_an_extrapolation_gone_astray_is_undone(seed, gamma):
+    """It set the weights where these were due just then, never to recover; and on a long way of
+    equal steps it was undone to one and the same point, again and again."""
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(100, 2)), np.eye(2)[(rng.random(100) < 0.57).astype(int)]
     X -= X.mean(axis=0)

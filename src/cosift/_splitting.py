@@ -22,6 +22,7 @@ from cosift._typing import Array
 MEMORY = 10
 # The weights settle early: every change starts the extrapolation anew.
 ADAPT_AT = frozenset({5, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920})
+SAME = 1.0 + 1e-6  # residuals up to this ratio are equal
 LARGEST = 10.0  # factor on the weights at one time
 TINY = float(np.finfo(float).tiny)
 
@@ -74,8 +75,9 @@ class Splitting:
                 self._forget()
                 return
         self._previous = Z
-        if residual < self._best:
-            self._best, self._fallback = residual, image
+        if residual <= self._best * SAME:
+            # Equal ones count: a long way of equal steps is progress, and its start no fallback.
+            self._best, self._fallback = min(residual, self._best), image
         flat = self._memory.step(self._flat(self.S), self._flat(image))
         self.S = self._unflat(flat)
 

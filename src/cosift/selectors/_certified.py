@@ -107,7 +107,7 @@ class CertifiedSelector(LinearSelector):
 
     def _read(self, X: Any, y: Any, tasks: Any) -> tuple[Matrix, list[Task]]:
         X, labels = super()._read(X, y, tasks)
-        largest = max(X.max(), -X.min())
+        largest = max(float(X.max()), -float(X.min()))
         if largest > LARGEST_ENTRY:
             raise ValueError(
                 f"X must hold numbers of at most {LARGEST_ENTRY:g} in size, whose products do not "
