@@ -9,6 +9,8 @@ from sklearn.metrics import average_precision_score
 from sklearn.svm import LinearSVC
 
 from cosift._sharing import digest
+from cosift.datasets.splits import LeakageWarning
+from cosift.experiment import Results, conclude, run
 from cosift.experiment import evaluate as evaluate_module
 from cosift.experiment.candidates import Candidates
 from cosift.experiment.classifier import Judge
@@ -62,10 +64,11 @@ def test_folds(kind, seed):
         # Whatever is held out, a row of every label is left to learn from.
         assert all(np.setdiff1d(label, rows).size for rows in folds)
     if kind == "groups":
+        carriers = [set(training.groups[label]) for label in labels_of(training) if len(label) > 1]
         for rows in folds:
             for group in np.unique(training.groups[rows]):
                 own = np.flatnonzero(training.labeled & (training.groups == group))
-                assert np.isin(own, rows).all()
+                assert np.isin(own, rows).all() or {group} in carriers
     if kind in ("classes", "tasks"):
         for label in labels_of(training):
             inside = [np.isin(label, rows).sum() for rows in folds]
@@ -80,6 +83,16 @@ def test_folds(kind, seed):
 def test_folds_with_two_labels_a_class_hold_each_out_once():
     folds = deal(training_of([0, 0, 1, 1, 2, 2, HIDDEN]), 3, 0)
     np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(6))
+
+
+def test_a_group_that_alone_carries_a_label_is_dealt_row_by_row():
+    y, groups = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2, 2]
+    folds = deal(training_of(y, groups=np.array(groups)), 2, 0)
+    assert len(folds) == 2
+    for rows in folds:
+        assert len(rows) == 4
+        assert sum(np.isin(group, rows).all() for group in ([0, 1], [2, 3])) == 1
+        assert np.isin([4, 5, 6, 7], rows).sum() == 2
 
 
 def poisoned(data, plan, unit):
@@ -144,6 +157,20 @@ def longhand_score(selector, task, k, inside, outside):
             if (z == own).any()
         ]
     )
+
+
+def test_folds_that_part_a_group_are_remarked_on(tmp_path):
+    groups = np.array([f"{task}-{label}" for task, label in zip(DATA.tasks, DATA.y, strict=True)])
+    data = replace(DATA, groups=groups)
+    settings = {"split": "rows", "tuning": "cv", "labeled_percent": [50], "weights": [0.1, 1, 10]}
+    with pytest.warns(LeakageWarning):
+        run(tiny_plan(data, methods=["fssi"], **settings), data, tmp_path)
+    results = Results(tmp_path)
+    assert results.choices["note"].str.starts_with("Folds parted rows of one group").all()
+    assert results.choices["tuning_score"].is_not_null().all()
+    found = conclude(results)
+    assert "Not without reserve" in found.summary
+    assert any("units: Folds parted rows of one group" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("tuning", ["cv", "oracle"])

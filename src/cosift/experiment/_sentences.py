@@ -77,18 +77,18 @@ def summary(facts: Facts) -> str:
             f"{facts.methods[0]} has a {what} of {mean[0]:.3f}, averaged over {facts.extent}; "
             "there is no other method to compare it with."
         )
-        return f"{first} {TUNING[facts.results.plan.tuning]}"
+        return " ".join([first, *_tuning(facts)])
     winner = facts.paired["best"][0]
     first = (
         f"{winner} has the highest {what}, {mean.max():.3f}, averaged over {facts.extent}; "
         f"{_runner_up(facts)}."
     )
-    return " ".join([first, *_others(facts), TUNING[facts.results.plan.tuning]])
+    return " ".join([first, *_others(facts), *_tuning(facts)])
 
 
 def notes(facts: Facts) -> tuple[str, ...]:
     """What was left out, what tests over tasks say, and what limits all of it."""
-    return (*_left_out(facts), *_over_tasks(facts), *_limits(facts))
+    return (*_left_out(facts), *_choices(facts), *_over_tasks(facts), *_limits(facts))
 
 
 def listed(items: Iterable[str]) -> str:
@@ -150,6 +150,21 @@ def _others(facts: Facts) -> Iterator[str]:
         yield "It is significantly better than every other method."
     else:
         yield "It is not significantly better than any other method."
+
+
+def _tuning(facts: Facts) -> Iterator[str]:
+    """What chose the weights, and whether it always could."""
+    yield TUNING[facts.results.plan.tuning]
+    if any(_choices(facts)):
+        yield "Not without reserve: the notes say where."
+
+
+def _choices(facts: Facts) -> Iterator[str]:
+    """What the choices of units remarked on."""
+    choices = facts.results.choices
+    remarks = choices.filter(pl.col("note") != "")["note"].value_counts()
+    for remark, count in remarks.sort("count", "note", descending=[True, False]).iter_rows():
+        yield f"{count} of {len(choices)} units: {remark}"
 
 
 def _left_out(facts: Facts) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Cross-validation that works with two labels a class, and says when it cannot.
 
 Labelled rows are dealt to folds by whole groups, each label of each task as evenly as can be.
-Then every fold hands back the groups whose loss would leave some label without a training row.  So
-a label that one row, or one group, alone carries is always trained on and never validated.
+A group that alone carries a label is dealt row by row: kinder than it should be, but without it
+that label would say nothing.  Then every fold hands back the groups whose loss would leave some
+label without a training row.  So a label that one row alone carries is always trained on and never
+validated.
 """
 
 from __future__ import annotations
@@ -47,9 +49,7 @@ def deal(training: Training, n_folds: int, seed: int) -> list[Indices]:
     rows = np.flatnonzero(training.labeled)
     carries = _labels(training, rows)
     groups = np.arange(len(rows)) if training.groups is None else training.groups[rows]
-    _, group_of = np.unique(groups, return_inverse=True)
-    counts = np.zeros((group_of.max(initial=-1) + 1, carries.shape[1]))
-    np.add.at(counts, group_of, carries)
+    group_of, counts = _counted(_divided(groups, carries), carries)
     fold_of = _assign(counts, n_folds, np.random.default_rng(seed))
     held = [_keep_trainable(counts, np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
     return [rows[np.isin(group_of, groups)] for groups in held if len(groups)]
@@ -63,6 +63,22 @@ def _labels(training: Training, rows: Indices) -> NDArray[np.bool_]:
     task = np.zeros(len(rows), dtype=int) if training.tasks is None else training.tasks[rows]
     _, label = np.unique(np.column_stack([task, y]), axis=0, return_inverse=True)
     return np.asarray(label.reshape(-1, 1) == np.arange(label.max(initial=-1) + 1))
+
+
+def _divided(groups: Indices, carries: NDArray[np.bool_]) -> Indices:
+    """Groups, with every row of those that alone carry a label of several rows for itself."""
+    group_of, counts = _counted(groups, carries)
+    alone = (counts > 0).sum(axis=0) == 1
+    divided: NDArray[np.bool_] = np.any(counts[:, alone] > 1, axis=1)
+    return np.where(divided[group_of], len(counts) + np.arange(len(groups)), group_of)
+
+
+def _counted(groups: Indices, carries: NDArray[np.bool_]) -> tuple[Indices, NDArray[np.float64]]:
+    """Groups by number, and how often each carries each label."""
+    group_of = np.unique(groups, return_inverse=True)[1]
+    counts = np.zeros((group_of.max(initial=-1) + 1, carries.shape[1]))
+    np.add.at(counts, group_of, carries)
+    return group_of, counts
 
 
 def _assign(counts: NDArray[np.float64], n_folds: int, rng: np.random.Generator) -> Indices:

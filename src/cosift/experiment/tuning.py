@@ -176,7 +176,9 @@ def by_cross_validation(
         judges = [fold_judge(training, rows, task, C[task]) for task in range(training.n_tasks)]
         if any(judge is not None for judge in judges):
             grids.append(_try_all(candidates, training.hide(rows), judges, watch)[0])
-    note = _unvalidated(training, grids) if open_to_choice else ""
+    note = ""
+    if open_to_choice:
+        note = _unvalidated(training, grids) or _within_groups(training, held_out)
     if not grids:
         cell, k, score = candidates.middle, numbers[(len(numbers) - 1) // 2], float("nan")
         empty = np.full((1, len(numbers), training.n_tasks), np.nan)
@@ -283,6 +285,20 @@ def _unvalidated(training: Training, grids: Sequence[Grid]) -> str:
         f"{left} of {training.n_tasks} tasks had no part in the choice: they show too few labels "
         "to hold some out."
     )
+
+
+def _within_groups(training: Training, held_out: Sequence[Indices]) -> str:
+    """Say if folds parted rows of a group."""
+    if training.groups is None:
+        return ""
+    groups, labeled = training.groups, np.flatnonzero(training.labeled)
+    for rows in held_out:
+        if np.isin(groups[rows], groups[np.setdiff1d(labeled, rows)]).any():
+            return (
+                "Folds parted rows of one group, since it alone shows some label: the choice was "
+                "judged on rows like those it learned from."
+            )
+    return ""
 
 
 def _mean(values: Sequence[float] | Array) -> float:
