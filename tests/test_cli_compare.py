@@ -19,7 +19,17 @@ from cosift.datasets import read_table
 from cosift.experiment import Dask, Plan, Processes, Results, Serial
 
 MADE = tiny_data()
-SMALL = ["--labeled", "20,100", "--repeats", 2, "--n-features", "2,5", "--workers", 1]
+SMALL = [
+    "--labeled",
+    "20,100",
+    "--repeats",
+    2,
+    "--n-features",
+    "2,5",
+    "--workers",
+    1,
+    "--no-report",
+]
 
 
 @pytest.fixture(scope="module")

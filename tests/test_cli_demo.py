@@ -23,6 +23,9 @@ def test_from_nothing_to_a_table_and_words(tmp_path):
     for method in PAPER_METHODS:
         assert f"{method} " in done.stdout
     assert "has the highest mean average precision" in done.stdout
+    page = tmp_path / "run" / "report.html"
+    assert f"Report: {page}" in done.stdout
+    assert page.is_file()
     results = Results(tmp_path / "run")
     assert results.complete
     assert results.plan.split == "groups"  # no recording on both sides
@@ -31,7 +34,7 @@ def test_from_nothing_to_a_table_and_words(tmp_path):
 
 def test_continues_and_speaks_json(tmp_path):
     first, again = (
-        json.loads(here("demo", "--out", tmp_path, "--workers", 1, "--json").stdout)
+        json.loads(here("demo", "--out", tmp_path, "--workers", 1, "--no-report", "--json").stdout)
         for _ in range(2)
     )
     assert first == again

@@ -11,7 +11,7 @@ from cosift.cli import reproduce
 from cosift.experiment import PAPER_METHODS, PAPER_SETTINGS, Plan, Results
 from cosift.experiment.published import published
 
-FEW = ["--methods", "all-features,spec,lsdf", "--workers", 1]
+FEW = ["--methods", "all-features,spec,lsdf", "--workers", 1, "--no-report"]
 
 
 def test_a_twin_is_called_synthetic(tmp_path):

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cosift.cli import compare, demo, features, reproduce, select
+from cosift.cli import compare, demo, features, report, reproduce, select
 
 __all__ = ["app"]
 
@@ -50,4 +50,5 @@ _add(demo.demo, demo.EXAMPLE)
 _add(compare.compare, compare.EXAMPLE)
 _add(select.select, select.EXAMPLE)
 _add(reproduce.reproduce, reproduce.EXAMPLE)
+_add(report.report, report.EXAMPLE)
 app.add_typer(features.app, name="features")

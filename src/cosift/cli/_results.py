@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import table as rich
 from rich.text import Text
 
-from cosift.cli._common import FAILED, Output, plain
+from cosift.cli._common import FAILED, PANEL, Output, plain
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cosift.experiment import Conclusions, Results
     from cosift.report.tables import Cell, Table
 
-__all__ = ["finish"]
+__all__ = ["NoReport", "finish"]
+
+NoReport = Annotated[
+    bool,
+    typer.Option("--no-report", help="Write no report.", rich_help_panel=PANEL),
+]
 
 MARKS = {"best": "*", "tied": "=", "": " "}
 STYLES = {"best": "bold", "tied": "", "": ""}
 
 
-def finish(
-    out: Output, results: Results, published: pl.DataFrame | None = None, **more: Any
-) -> None:
-    """Say what came of a run; end with code 1 if anything failed.
+def finish(out: Output, results: Results, *, no_report: bool = False, **more: Any) -> None:
+    """Say what came of a run, and write its report; end with code 1 if anything failed.
 
     Parameters
     ----------
@@ -33,15 +34,15 @@ def finish(
         Where to.
     results : Results
         Of the run.
-    published : DataFrame, optional
-        Numbers to put beside ours, see `cosift.report.tables.make_tables`.
+    no_report : bool
+        Whether to write none.
     **more
         Entries of the JSON document beside those that every run has.
     """
     from cosift.experiment import conclude
-    from cosift.report.tables import make_tables
+    from cosift.report.tables import make_tables, printed_numbers
 
-    found = conclude(results)
+    found, published = conclude(results), printed_numbers(results)
     table = make_tables(results, found, published)[-1]
     known = "* highest mean   = not significantly below it   " if table.tested else ""
     out.show(
@@ -56,8 +57,11 @@ def finish(
     document = _document(found, results)
     if published is not None:
         document["published"] = published.to_dicts()
-    out.document({**document, **more})
+    page = None if no_report else _report(results)
+    out.document({**document, "report": page, **more})
     out.note(f"Results: {results.directory}")
+    if page:
+        out.show("", f"Report: {page}")
     failed = len(results.failures)
     if failed:
         out.note(
@@ -66,6 +70,12 @@ def finish(
             style="red",
         )
         raise typer.Exit(FAILED)
+
+
+def _report(results: Results) -> str:
+    from cosift.report.page import write_report
+
+    return str(write_report(results)[0])
 
 
 def _rendered(table: Table) -> rich.Table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,8 +76,9 @@ def execute(
     scheduler: str | None = None,
     anew: bool = False,
     retry_failed: bool = False,
+    **origin: str,
 ) -> Results:
-    """Run what of a plan has no result yet, and read all results."""
+    """Run what of a plan has no result yet, and read all results; ``origin`` is as of `run`."""
     from cosift.experiment import PlanChangedError, Results, run
 
     backend, threads = _backend(workers, scheduler)
@@ -90,6 +93,7 @@ def execute(
                 retry_failed=retry_failed,
                 anew=anew,
                 progress=follow,
+                origin={"command": shlex.join(["cosift", *sys.argv[1:]]), **origin},
             )
         except PlanChangedError as error:
             raise UsageError(f"{error}\n--anew starts anew.") from error

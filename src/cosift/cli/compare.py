@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cosift.cli import _data, _protocol, _run
 from cosift.cli._common import Debug, Json, Output, Quiet, Seed
+from cosift.cli._results import NoReport
 
 __all__ = ["EXAMPLE", "compare"]
 
@@ -37,6 +38,7 @@ def compare(
     retry_failed: _run.RetryFailed = False,
     workers: _run.Workers = None,
     scheduler: _run.Scheduler = None,
+    no_report: NoReport = False,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -80,4 +82,4 @@ def compare(
             anew=anew,
             retry_failed=retry_failed,
         )
-        finish(out, results)
+        finish(out, results, no_report=no_report)

@@ -9,6 +9,7 @@ import typer
 
 from cosift.cli import _run
 from cosift.cli._common import Debug, Json, Output, Quiet, Seed
+from cosift.cli._results import NoReport
 
 __all__ = ["EXAMPLE", "demo"]
 
@@ -24,6 +25,7 @@ SCALE = 0.2
 SETTINGS = {
     "labeled_percent": (2, 10, 50),
     "repeats": 3,
+    "n_train": 0.7,  # with fewer recordings none could be held out for cross-validation
     "weights": (1e-2, 1, 1e2),
     "n_features": (10, 20, 40, 80),
 }
@@ -41,6 +43,7 @@ def demo(
     anew: _run.Anew = False,
     workers: _run.Workers = None,
     scheduler: _run.Scheduler = None,
+    no_report: NoReport = False,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -62,4 +65,4 @@ def demo(
         results = _run.execute(
             out, plan, data, directory, workers=workers, scheduler=scheduler, anew=anew
         )
-        finish(out, results)
+        finish(out, results, no_report=no_report)

@@ -10,6 +10,7 @@ import typer
 
 from cosift.cli import _data, _protocol, _run
 from cosift.cli._common import Debug, Json, Output, Quiet, Seed
+from cosift.cli._results import NoReport
 
 if TYPE_CHECKING:
     from cosift.datasets import Dataset
@@ -59,6 +60,7 @@ def reproduce(
     retry_failed: _run.RetryFailed = False,
     workers: _run.Workers = None,
     scheduler: _run.Scheduler = None,
+    no_report: NoReport = False,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -72,7 +74,6 @@ def reproduce(
     with Output(json=json, quiet=quiet, debug=debug) as out:
         from cosift.cli._results import finish
         from cosift.experiment import Plan
-        from cosift.experiment.published import published
 
         given = _protocol.settings(methods=methods, tuning=tuning, split=split, seed=seed)
         source = _twin(name, quick, seed) if data is None else _load(name, data)
@@ -89,9 +90,10 @@ def reproduce(
             scheduler=scheduler,
             anew=anew,
             retry_failed=retry_failed,
+            published=name.value,
         )
         out.show(*banner)
-        finish(out, results, published(name), synthetic=data is None)
+        finish(out, results, no_report=no_report, synthetic=data is None)
 
 
 def _quick(name: str) -> dict[str, Any]:

@@ -144,6 +144,21 @@ class Dataset:
 
         return pl.DataFrame(self.y, schema=list(self.target_names))
 
+    @property
+    def class_sizes(self) -> list[dict[str, int]]:
+        """How many samples are labelled with each class, for every task; "0" and "1" of columns.
+
+        Examples
+        --------
+        >>> Dataset("tiny", np.eye(3), np.array(["a", "b", "a"])).class_sizes
+        [{'a': 2, 'b': 1}]
+        """
+        if self.y.ndim == 2:
+            return [_sizes(column) for column in np.asarray(self.y).T]
+        if self.tasks is None:
+            return [_sizes(self.y)]
+        return [_sizes(self.y[self.tasks == task]) for task in np.unique(self.tasks)]
+
     def describe(self) -> str:
         """Tasks, classes and their sizes, groups and provenance, a line each."""
         lines = [f"{self.name}: {self._size()}"]
@@ -201,14 +216,19 @@ def _labeled(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((y != -1) & (y == y))
 
 
-def _classes(y: NDArray[Any]) -> str:
+def _sizes(y: NDArray[Any]) -> dict[str, int]:
     labels = y[_labeled(y)]
     labels = labels.astype(str) if y.dtype == object else labels
     names, counts = np.unique(labels, return_counts=True)
     form = ".15g" if labels.dtype.kind == "f" else ""
-    parts = [f"{name:{form}} {count}" for name, count in zip(names.tolist(), counts, strict=True)]
-    unlabeled = len(y) - len(labels)
-    return f"{len(y)} samples, {len(names)} classes: {', '.join(_cut(parts, 'classes'))}" + (
+    return {f"{name:{form}}": int(n) for name, n in zip(names.tolist(), counts, strict=True)}
+
+
+def _classes(y: NDArray[Any]) -> str:
+    sizes = _sizes(y)
+    parts = [f"{name} {count}" for name, count in sizes.items()]
+    unlabeled = len(y) - sum(sizes.values())
+    return f"{len(y)} samples, {len(sizes)} classes: {', '.join(_cut(parts, 'classes'))}" + (
         f"; {unlabeled} unlabelled" if unlabeled else ""
     )
 

@@ -107,10 +107,10 @@ class Results:
     plan : Plan
         What was run.
     about : dict
-        Of the data: "name", "n_samples", "n_features", "tasks", "feature_names", "truth",
-        "provenance", "description".
+        Of the data: "name", "n_samples", "n_features", "tasks", "classes" (sizes by task),
+        "feature_names", "truth", "provenance", "description", "leaks" (warnings of them).
     sessions : list of dict
-        "started", and versions and machine, of every start of the run.
+        "started", versions, machine, and "command" if there was one, of every start of the run.
     """
 
     def __init__(self, directory: str | Path) -> None:

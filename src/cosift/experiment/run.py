@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from cosift.datasets import Dataset
+from cosift.datasets import Dataset, LeakageWarning
 from cosift.experiment.backends import Backend, Death, Serial
 from cosift.experiment.draw import draw, task_names, true_features
 from cosift.experiment.evaluate import (
@@ -72,6 +73,7 @@ def run(
     retry_failed: bool = False,
     anew: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    origin: Mapping[str, str] | None = None,
 ) -> Progress:
     """Run a plan, or what is left of it.
 
@@ -97,6 +99,9 @@ def run(
         Whether to set aside the results of the directory and begin again.
     progress : callable, optional
         Called with a `Progress` at the start and whenever a unit ends.
+    origin : mapping of str to str, optional
+        Kept with the session: "command", what a user typed; "published", the name of printed
+        numbers to put beside these, see `published`.
 
     Returns
     -------
@@ -111,12 +116,9 @@ def run(
         If the directory cannot be used, or holds results of another plan.
     """
     plan.check(data)
-    try:
-        draw(data, plan, 0)  # fails, and warns of leaks, before anything else is done
-    except ValueError as error:
-        raise PlanError([str(error)]) from error
+    about = {**_about(data), "leaks": _leaks(plan, data)}
     backend = Serial() if backend is None else backend
-    with Store.open(directory, plan, _about(data), anew=anew) as store:
+    with Store.open(directory, plan, about, anew=anew) as store:
         done, failed = store.done(), set(store.failures())
         skipped = set(done) if retry_failed else failed | set(done)
         units = [unit for unit in plan.units() if unit not in skipped]
@@ -128,7 +130,7 @@ def run(
             progress(state)
         if not waiting:
             return state
-        store.begin(environment(backend, threads))
+        store.begin({**environment(backend, threads), **(origin or {})})
         experiment = Experiment(plan, data, threads)
         with closing(backend.map(evaluate_unit, experiment, units)) as outcomes:
             for outcome in outcomes:
@@ -201,6 +203,19 @@ class _Clock:
         )
 
 
+def _leaks(plan: Plan, data: Dataset) -> list[str]:
+    """Draw once: fail, or warn of leaks, before anything else is done; what was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            draw(data, plan, 0)
+        except ValueError as error:
+            raise PlanError([str(error)]) from error
+    for warning in caught:
+        warnings.warn(warning.message, warning.category, stacklevel=3)
+    return [str(w.message) for w in caught if issubclass(w.category, LeakageWarning)]
+
+
 def _about(data: Dataset) -> dict[str, Any]:
     """What a reader of the results needs to know of the data."""
     names = task_names(data)
@@ -213,6 +228,7 @@ def _about(data: Dataset) -> dict[str, Any]:
         "n_samples": data.X.shape[0],
         "n_features": data.X.shape[1],
         "tasks": names,
+        "classes": dict(zip(names, data.class_sizes, strict=True)),
         "feature_names": features,
         "truth": truth,
         "provenance": dict(data.provenance),

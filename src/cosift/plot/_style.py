@@ -80,7 +80,7 @@ CONFIG: dict[str, Any] = {
         "tickColor": LINE,
         "labelOverlap": True,
     },
-    "axisY": {"domain": False, "ticks": False},
+    "axisY": {"domain": False, "ticks": False, "labelLimit": 230},
     "axisX": {"grid": False},
     "legend": {
         "orient": "bottom",
@@ -92,6 +92,7 @@ CONFIG: dict[str, Any] = {
         "titleFontSize": 11.5,
         "titleFontWeight": "normal",
         "labelLimit": 190,
+        "titleLimit": 400,
         "symbolSize": 70,
         "rowPadding": 4,
         "columnPadding": 14,

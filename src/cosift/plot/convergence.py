@@ -50,7 +50,12 @@ def convergence(source: Any) -> alt.LayerChart:
         .transform_filter("datum.percent === percent && datum.method === method")
         .encode(
             x=alt.X("iteration:Q", axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("value:Q", title=None, scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=5)),
+            y=alt.Y(
+                "value:Q",
+                title=None,
+                scale=alt.Scale(type="log", nice=False, padding=12),
+                axis=alt.Axis(tickCount=5),
+            ),
             color=alt.Color(
                 "side:N",
                 scale=alt.Scale(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import altair as alt
+import polars as pl
 
 from cosift.experiment.results import Results
 from cosift.plot._choices import SHOWN, hidden
@@ -26,7 +27,7 @@ def seconds(results: Results) -> alt.LayerChart:
     altair.LayerChart
         With the parameter ``hidden``.
     """
-    scale = alt.Scale(type="log")
+    scale = alt.Scale(type="log", nice=False, padding=12)
     return _by_method(results, "seconds_total", "seconds a unit", scale, ".3~s")
 
 
@@ -54,13 +55,21 @@ def _by_method(
     names = in_order(results.plan.methods)
     encoding: dict[str, Any] = {
         "x": alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(grid=True)),
-        "y": alt.Y("method:N", title=None, sort=names, axis=alt.Axis(labelLimit=150)),
+        "y": alt.Y("method:N", title=None, sort=names),
         "color": alt.Color("method:N", scale=series(results.plan.methods)[0], legend=None),
         "tooltip": [alt.Tooltip("method:N"), alt.Tooltip("value:Q", title=title, format=format)],
     }
-    ticks = chart(rows).transform_filter(SHOWN).mark_tick(opacity=0.35, thickness=1.5, size=12)
-    medians = chart(rows.group_by("method", maintain_order=True).median())
-    points = medians.transform_filter(SHOWN).mark_point(filled=True, size=80, opacity=1)
+    ticks = (
+        chart(rows.with_columns(of=pl.lit("a unit")))
+        .transform_filter(SHOWN)
+        .mark_tick(opacity=0.35, thickness=1.5, size=12)
+    )
+    medians = rows.group_by("method", maintain_order=True).median()
+    points = (
+        chart(medians.with_columns(of=pl.lit("median")))
+        .transform_filter(SHOWN)
+        .mark_point(filled=True, size=80, opacity=1)
+    )
     return finish(
         ticks.encode(**encoding),
         points.encode(**encoding),

@@ -64,7 +64,7 @@ def top_features(source: Any, n: int | None = None) -> alt.LayerChart:
                 "feature:N",
                 title=None,
                 sort=alt.EncodingSortField("row", op="min"),
-                axis=alt.Axis(labelLimit=170, labelOverlap=False),
+                axis=alt.Axis(labelOverlap=False),
             ),
             tooltip=[
                 "feature:N",
@@ -128,9 +128,7 @@ def overlap(results: Results) -> alt.LayerChart:
                 sort=names,
                 axis=alt.Axis(labelAngle=-40, labelLimit=110, labelOverlap=False),
             ),
-            y=alt.Y(
-                "other:N", title=None, sort=names, axis=alt.Axis(labelLimit=110, labelOverlap=False)
-            ),
+            y=alt.Y("other:N", title=None, sort=names, axis=alt.Axis(labelOverlap=False)),
             tooltip=[
                 alt.Tooltip("one:N", title="method"),
                 alt.Tooltip("other:N", title="and"),

@@ -185,7 +185,11 @@ def feature_counts(results: Results) -> alt.LayerChart:
     )
     colored = method_encoding(results.plan.methods)
     curves = base.transform_filter("!datum.single").encode(
-        x=alt.X("n_features:Q", title="selected features", scale=alt.Scale(zero=False, nice=False)),
+        x=alt.X(
+            "n_features:Q",
+            title="selected features",
+            scale=alt.Scale(zero=False, nice=False, padding=12),
+        ),
         **colored,
     )
     reference = base.transform_filter("datum.single").encode(color=colored["color"])
@@ -196,6 +200,11 @@ def feature_counts(results: Results) -> alt.LayerChart:
         params=[task_choice(results.about["tasks"]), percent_choice(results), hidden()],
         description="Score of every method by number of selected features, as lines.",
     )
+
+
+def tuning_saw(results: Results) -> bool:
+    """Whether tuning could try anything; without folds, cross-validation cannot."""
+    return not _by_number(results).is_empty()
 
 
 def tuning_score(results: Results) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from cosift.experiment import Conclusions, Results
+from cosift.experiment.published import published as as_printed
 from cosift.report._formats import to_csv, to_latex, to_markdown
 from cosift.report._table import Cell, Row, Table, make_tables
 
@@ -15,6 +16,7 @@ __all__ = [
     "Row",
     "Table",
     "make_tables",
+    "printed_numbers",
     "to_csv",
     "to_latex",
     "to_markdown",
@@ -51,3 +53,9 @@ def write_tables(
         path.write_text(write(tables), encoding="utf-8", newline="")
         written.append(path)
     return written
+
+
+def printed_numbers(results: Results) -> pl.DataFrame | None:
+    """What the paper printed, of a run that repeats one of its experiments."""
+    name = next((own["published"] for own in results.sessions if "published" in own), None)
+    return None if name is None else as_printed(name)
