@@ -13,9 +13,9 @@ import numpy as np
 import scipy
 import sklearn
 
-from benchmarks import ccv, printed, protocol
+from benchmarks import ccv, printed, protocol, report
 
-BENCHMARKS = {"ccv": ccv, "printed": printed, "protocol": protocol}
+BENCHMARKS = {"ccv": ccv, "printed": printed, "protocol": protocol, "report": report}
 RESULTS = Path(__file__).parent / "results"
 
 
