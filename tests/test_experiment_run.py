@@ -217,3 +217,17 @@ def test_environment_is_kept(tmp_path):
     (session,) = Results(tmp_path).sessions
     assert session["versions"]["numpy"] == np.__version__
     assert (session["backend"], session["workers"], session["threads"]) == ("Serial", 1, 1)
+
+
+def test_keeps_what_a_reader_of_the_data_must_know(tmp_path):
+    data = tiny_data(groups=np.arange(30 * 2) // 4)
+    plan = tiny_plan(data, ["fisher-score"], split="rows")
+    with pytest.warns(LeakageWarning) as caught:
+        run(plan, data, tmp_path, origin={"command": "cosift compare x.csv"})
+    results = Results(tmp_path)
+    assert results.about["leaks"] == [str(caught[0].message)]
+    for task, name in enumerate(results.about["tasks"]):
+        labels, counts = np.unique(data.y[data.tasks == task], return_counts=True)
+        expected = dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True))
+        assert results.about["classes"][name] == expected
+    assert results.sessions[0]["command"] == "cosift compare x.csv"

@@ -35,7 +35,8 @@ def rows_of(figure):
     """Rows of the data of every layer."""
     spec = figure.to_dict()
     every = spec.get("data", {})
-    return [spec["datasets"][layer.get("data", every)["name"]] for layer in spec["layer"]]
+    names = [layer.get("data", every)["name"] for layer in spec["layer"]]
+    return [json.loads(spec["datasets"][name]) for name in names]
 
 
 def drawn(figure):

@@ -280,7 +280,11 @@ class StopError(Exception):
 
 def test_a_partial_run_says_what_is_missing(browser, tmp_path):
     data = tiny_data()
-    plan = tiny_plan(data, ["fisher-score", fickle(tmp_path / "trace", cure=tmp_path / "none"), "fssi"], repeats=3)
+    plan = tiny_plan(
+        data,
+        ["fisher-score", fickle(tmp_path / "trace", cure=tmp_path / "none"), "fssi"],
+        repeats=3,
+    )
 
     def stop(state):
         if state.executed == 8:

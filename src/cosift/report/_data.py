@@ -52,7 +52,7 @@ def packed_chart(chart: alt.LayerChart) -> dict[str, Any]:
     What a reader can choose is taken out of the specification, under ``choices``.
     """
     spec = chart.to_dict(validate=False)
-    datasets = {name: pack(rows) for name, rows in spec.pop("datasets").items()}
+    datasets = {name: pack(json.loads(rows)) for name, rows in spec.pop("datasets").items()}
     params = spec.pop("params", [])
     choices = {param["name"]: param.pop("bind", {}).get("options", []) for param in params}
     return {
