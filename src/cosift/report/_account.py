@@ -109,7 +109,7 @@ def _cautions(results: Results) -> Iterator[tuple[str, str]]:
         yield "Leakage", text
     unchosen = results.choices.filter(pl.col("note") != "")
     for (note,), own in unchosen.group_by("note", maintain_order=True):
-        yield "Nothing to choose from", f"In {len(own)} of {len(results.choices)} units: {note}"
+        yield "Choice of weights", f"In {len(own)} of {len(results.choices)} units: {note}"
     if not results.complete:
         done, total = len(results.choices), len(results.plan.units())
         failed = len(results.failures)

@@ -74,7 +74,10 @@ function showResults() {
       cells.className = row.published ? "published" : "";
       return cells;
     });
-  resultsTable.set(columns, rows, `${table.title}.`, [table.legend, ...table.notes].join(" "));
+  const printed = table.rows.some((row) => row.published);
+  const said = [table.legend, ...(printed ? ["Published: as the paper printed it."] : [])];
+  said.push(...table.notes.map((note) => `${note}.`));
+  resultsTable.set(columns, rows, `${table.title}.`, said.join(" "));
   const notes = run.notes[state.metric].map((text) => element("li", { textContent: text }));
   document.getElementById("notes").replaceChildren(...notes);
 }
