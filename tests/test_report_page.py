@@ -280,11 +280,8 @@ class StopError(Exception):
 
 def test_a_partial_run_says_what_is_missing(browser, tmp_path):
     data = tiny_data()
-    plan = tiny_plan(
-        data,
-        ["fisher-score", fickle(tmp_path / "trace", cure=tmp_path / "none"), "fssi"],
-        repeats=3,
-    )
+    hostile = fickle("<img src=x onerror=alert(3)>/trace")  # there is no such folder
+    plan = tiny_plan(data, ["fisher-score", hostile, "fssi"], repeats=3)
 
     def stop(state):
         if state.executed == 8:
@@ -302,6 +299,8 @@ def test_a_partial_run_says_what_is_missing(browser, tmp_path):
         shown = [int(n) for row in rows for n in row.locator("td").all_inner_texts()]
         assert sum(shown) == done
         assert page.locator(".failures li").count() == failed
+        for place in (".failures", "#methods", "#progress", "#again"):
+            assert hostile in page.inner_text(place)
         assert page.locator("#learning_curves[data-drawn]").count() == 1
 
 

@@ -16,7 +16,8 @@ from markupsafe import Markup
 
 from cosift.experiment import Conclusions, Results, conclude
 from cosift.experiment.metrics import METRICS
-from cosift.plot._choices import ALL_TASKS, percent_name
+from cosift.plot._choices import ALL_TASKS, percent_name, percent_names
+from cosift.plot._picks import told_apart
 from cosift.plot._style import COLORS, in_order, series
 from cosift.report._account import account
 from cosift.report._data import VARIABLES, embedded, pack, packed_chart
@@ -162,7 +163,7 @@ def _units(results: Results) -> pl.DataFrame:
         .sort(pl.col("method").replace_strict(rank, return_dtype=pl.Int64), *keys[:2])
         .select(
             "method",
-            labelled=pl.format("{}%", pl.col("labeled_percent").map_elements(_plain, pl.String)),
+            labelled=percent_names(),
             repeat=pl.col("repeat") + 1,
             score=pl.col("score").round_sig_figs(5),
             **{name: pl.col(name) for name in names},
@@ -170,21 +171,21 @@ def _units(results: Results) -> pl.DataFrame:
     )
 
 
-def _plain(value: float) -> str:
-    return f"{value:g}"
-
-
 def _write_figures(figures: list[Figure], directory: Path) -> Iterator[Path]:
     """Every figure once, or once for every value that it is made by."""
     directory.mkdir(exist_ok=True)
     for figure in figures:
-        for key, chart in figure.charts.items():
-            spec = chart.to_dict(validate=False)
-            svg = vl_convert.vegalite_to_svg(spec)
-            # Texts of methods may hold what no name of a file can.
-            kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in key)
-            path = directory / "-".join(filter(None, [figure.name, kept]))
+        names = told_apart([_file_name(figure.name, key) for key in figure.charts])
+        for name, chart in zip(names, figure.charts.values(), strict=True):
+            svg = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+            path = directory / name
             svg_path, pdf_path = (path.with_name(f"{path.name}.{end}") for end in ("svg", "pdf"))
             svg_path.write_text(svg, encoding="utf-8")
             pdf_path.write_bytes(vl_convert.svg_to_pdf(svg))
             yield from (svg_path, pdf_path)
+
+
+def _file_name(name: str, key: str) -> str:
+    """A name for a file; texts of methods may be long, and hold what no such name can."""
+    kept = "".join(c if c.isalnum() or c in "-_.=" else "-" for c in key)
+    return "-".join(filter(None, [name, kept[:80]]))
