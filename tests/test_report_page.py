@@ -181,6 +181,22 @@ def test_numbers_of_a_figure_are_those_it_draws(page, results):
     assert [int(row[1]) for row in rows if row[0] == "sfmc"] == sorted(tried)
 
 
+def test_values_appear_under_the_pointer(page, results):
+    tooltip = page.locator("#vg-tooltip-element.visible")
+    page.locator("#learning_curves .mark-symbol.role-mark path").first.hover()
+    tooltip.wait_for()
+    told = tooltip.inner_text().split()
+    assert told[0] == "method"
+    assert told[1] in METHODS
+    page.locator("#top_features .mark-rect path").first.hover(position={"x": 30, "y": 9})
+    page.wait_for_function(
+        "document.getElementById('vg-tooltip-element').innerText.startsWith('feature')"
+    )
+    names = [SCRIPT, FORMULA, TEMPLATE, END, *map(str, range(6))]
+    assert any(name in tooltip.inner_text() for name in names[:4])
+    assert tooltip.locator("script, img").count() == 0
+
+
 def test_copies_a_table(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("#results-table").get_by_role("button", name="Copy").click()

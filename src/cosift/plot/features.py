@@ -201,6 +201,9 @@ def stability(results: Results) -> alt.LayerChart:
     y = alt.Y("stability:Q", title="stability")
     return finish(
         line.mark_line(strokeWidth=2).encode(y=y),
+        line.transform_filter("isValid(datum.low)")
+        .mark_rule(opacity=0.45, strokeWidth=1.5)
+        .encode(y=alt.Y("low:Q", title="stability"), y2="high:Q"),
         line.mark_point(filled=True, size=55, opacity=1).encode(
             y=y,
             shape=encoding["shape"],
@@ -212,9 +215,6 @@ def stability(results: Results) -> alt.LayerChart:
                 alt.Tooltip("high:Q", format=".3f"),
             ],
         ),
-        line.transform_filter("isValid(datum.low)")
-        .mark_rule(opacity=0.45, strokeWidth=1.5)
-        .encode(y=alt.Y("low:Q", title="stability"), y2="high:Q"),
         params=[task_choice(tasks), hidden()],
         description="Stability of selections over repeats, as lines.",
     )

@@ -128,6 +128,9 @@ def learning_curves(
     y = alt.Y("mean:Q", title="score", scale=alt.Scale(zero=False))
     return finish(
         base.mark_line(strokeWidth=2).encode(y=y),
+        base.mark_rule(opacity=0.45, strokeWidth=1.5).encode(
+            y=alt.Y("low:Q", title="score"), y2="high:Q"
+        ),
         base.mark_point(filled=True, size=55, opacity=1).encode(
             y=y,
             shape=colored["shape"],
@@ -137,9 +140,6 @@ def learning_curves(
                 alt.Tooltip("mean:Q", format=".3f"),
                 alt.Tooltip("std:Q", title="standard deviation", format=".3f"),
             ],
-        ),
-        base.mark_rule(opacity=0.45, strokeWidth=1.5).encode(
-            y=alt.Y("low:Q", title="score"), y2="high:Q"
         ),
         params=[
             task_choice(results.about["tasks"]),
