@@ -67,13 +67,8 @@ def _tiles(results: Results, found: Conclusions) -> Iterator[tuple[str, str, str
     """Name, value and remark of the answer's parts."""
     overall = found.paired.filter(pl.col("labeled_percent").is_null()).sort("difference", "method")
     if found.best is not None:
-        means = found.table.filter(
+        mean = found.table.filter(
             pl.col("labeled_percent").is_null(), pl.col("task").is_null(), method=found.best
-        )
-        mean = (
-            means
-            if len(means)
-            else found.table.filter(pl.col("labeled_percent").is_null(), method=found.best)
         )
         yield "Highest score", found.best, f"{found.measure} {mean['mean'][0]:.3f}"
         row = overall.row(0, named=True)

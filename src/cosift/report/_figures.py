@@ -91,8 +91,8 @@ def _scores(
     yield _figure(
         "semi_supervised",
         "curves",
-        f"What unlabelled rows add: {', '.join(semi)}",
-        "They learn from unlabelled rows too: sfmc from tasks together, sfss and lsdf one by one.",
+        "What unlabelled rows add",
+        "Methods that learn from them: sfmc from all tasks together, sfss and lsdf from each alone.",
         columns,
         lambda: plot.learning_curves(results, methods=semi),
         nothing or ("" if len(semi) > 1 else "It needs two of the methods sfmc, sfss and lsdf."),
