@@ -92,7 +92,7 @@ def _scores(
         "semi_supervised",
         "curves",
         "What unlabelled rows add",
-        "Methods that learn from them: sfmc from all tasks together, sfss and lsdf from each alone.",
+        "Methods that learn from them: sfmc from tasks together, sfss and lsdf from each alone.",
         columns,
         lambda: plot.learning_curves(results, methods=semi),
         nothing or ("" if len(semi) > 1 else "It needs two of the methods sfmc, sfss and lsdf."),
