@@ -13,7 +13,7 @@ from cosift.experiment import PAPER_METHODS, Results
 def small(monkeypatch):
     """`make demo` runs all of it."""
     settings = {"labeled_percent": (50,), "repeats": 1, "weights": (1,), "n_features": (20,)}
-    monkeypatch.setattr(demo, "SCALE", 0.06)
+    monkeypatch.setattr(demo, "EVERY", 16)
     monkeypatch.setattr(demo, "SETTINGS", {**demo.SETTINGS, **settings})
 
 
