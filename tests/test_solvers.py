@@ -15,6 +15,7 @@ from problems import (
 )
 from threadpoolctl import threadpool_limits
 
+from cosift import FSSI
 from cosift.certificate import certify
 from cosift.gauge import gauge
 from cosift.solvers import SOLVERS, solve, working_set
@@ -351,6 +352,14 @@ def test_an_unreachable_tolerance_leaves_valid_bounds(name, max_iter, solver):
 def test_unknown_solver(solver):
     with pytest.raises(ValueError, match=f"solver must be one of auto, reweighted.*{solver!r}"):
         solve(problem_of("one task"), solver=solver)
+
+
+def test_the_weights_adapt_though_an_extrapolation_went_astray_just_then():
+    """Passed over whenever that happened, they stayed far off, and 10,000 steps did not do."""
+    seeds = range(0, 4_000, 500)
+    X = np.vstack([np.random.default_rng(k).normal(size=(500, 30))[::20] for k in seeds])
+    rows = np.arange(len(X))
+    assert FSSI(alpha=1.0, gamma=3.0, max_iter=1_000).fit(X, rows % 3, rows // 100).converged_
 
 
 class TestRecorder:

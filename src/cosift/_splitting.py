@@ -49,7 +49,9 @@ class Splitting:
         self.iteration = 0
         self._previous: Sequence[Array] = self.S
         self._memory = Anderson(MEMORY)
-        self._best, self._fallback = np.inf, self.S
+        self._best = np.inf
+        self._fallback: tuple[list[Array], Sequence[Array]] = self.S, self.S
+        self._adapts = False
 
     def parts(self, Z: Sequence[Array]) -> list[Array]:
         """The subgradients ``rho_k (S_k - Z_k)``."""
@@ -58,15 +60,16 @@ class Splitting:
     def advance(self, Z: Sequence[Array], V: Sequence[Array]) -> None:
         """Take the step from S with copies Z and tied point V."""
         self.iteration += 1
+        self._adapts |= self.iteration in ADAPT_AT
         residual = self._size(V, Z)
         if residual > 2.0 * self._best:
-            # The extrapolation went astray: back to the best plain step.
-            self._previous = Z
-            self.S = self._fallback
+            # The extrapolation went astray: back to the best plain step. The weights can wait.
+            self.S, self._previous = self._fallback
             self._forget()
             return
         image = [S + (v - z) for S, v, z in zip(self.S, V, Z, strict=True)]
-        if self.iteration in ADAPT_AT:
+        if self._adapts:
+            self._adapts = False
             factor = self._balance(Z, V)
             if not 0.5 <= factor <= 2.0:
                 # The parts rho (S - Z) keep their values.
@@ -77,13 +80,13 @@ class Splitting:
         self._previous = Z
         if residual <= self._best * SAME:
             # Equal ones count: a long way of equal steps is progress, and its start no fallback.
-            self._best, self._fallback = min(residual, self._best), image
+            self._best, self._fallback = min(residual, self._best), (image, Z)
         flat = self._memory.step(self._flat(self.S), self._flat(image))
         self.S = self._unflat(flat)
 
     def _forget(self) -> None:
         self._memory.forget()
-        self._best, self._fallback = np.inf, self.S
+        self._best, self._fallback = np.inf, (self.S, self._previous)
 
     def _balance(self, Z: Sequence[Array], V: Sequence[Array]) -> float:
         """The factor on rho that brings primal and dual infeasibility, both relative, together.
