@@ -42,10 +42,11 @@ class Gram:
 
     def about(self, mean: Array) -> Gram:
         """The same about another mean: columns ``X - 1 mean' = (X - 1 old') + 1 (old - mean)'``."""
-        d = len(mean)
-        shift = np.eye(len(self.matrix))
-        shift[d, :d] = self.mean - mean
-        return Gram(shift.T @ self.matrix @ shift, mean, self.floor)
+        d, matrix = len(mean), self.matrix.copy()
+        shift = self.mean - mean
+        matrix[:, :d] += np.outer(matrix[:, d], shift)
+        matrix[:d] += np.outer(shift, matrix[d])
+        return Gram(matrix, mean, self.floor)
 
     def centered(self) -> tuple[Dense, float]:
         """Q, q and the energy, b eliminated."""

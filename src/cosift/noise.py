@@ -83,8 +83,12 @@ class FactoredNoise:
         """``M V``."""
         return np.asarray(self.K.T @ (self.K @ V))
 
+    def precision(self, V: Array) -> Array:
+        """``B V``, B from M by undoing the projection."""
+        return np.asarray(self.weigh(V) + np.outer(self.v, self.v @ V) / self.v.sum())
+
     def gram(self, V: Array) -> Array:
-        """``V' B V``, B from M by undoing the projection."""
+        """``V' B V``, likewise."""
         KV, vV = self.K @ V, self.v @ V
         return np.asarray(KV.T @ KV + np.outer(vV, vV) / self.v.sum())
 

@@ -101,6 +101,15 @@ class SupervisedSamples:
             labels=lambda W: self._Y,
         )
 
+    def gram(self, mu: float) -> Gram:
+        """What these samples add to tasks that have others as well."""
+        V = np.hstack([_array(self._X), np.ones((len(self._Y), 1)), self._Y])
+        return Gram(mu * (V.T @ V), self._mean, 0.0)
+
+    def labels(self, mu: float, W: Array, b: Array) -> Array:
+        """The labels, as they were given."""
+        return self._Y
+
 
 class SemiSupervisedSamples:
     """All rows of the tasks, the unlabelled ones tied in by the graph.
@@ -176,6 +185,14 @@ class SemiSupervisedSamples:
     def gram(self, mu: float) -> Gram:
         """What these samples add to tasks that have others as well, tied to them by no graph."""
         return self._gram(self._prior.with_fit(mu))
+
+    def labels(self, mu: float, W: Array, b: Array) -> Array:
+        """The best F for W and b that fit other samples as well, (n, c)."""
+        noise = self._prior.with_fit(mu)
+        misfit = self._F0 - np.asarray(self._X @ W) - (b + self._mean @ W)
+        if isinstance(noise, FactoredNoise):
+            return self._F0 - self._prior.solve(noise.precision(misfit))
+        return self._F0 - noise.smooth(misfit)
 
     def _gram(self, noise: FactoredNoise | IterativeNoise) -> Gram:
         V, mean = self._basis

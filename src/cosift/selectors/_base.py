@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cosift._dask import check_chunks, checked, gathered, is_dask
 from cosift._typing import Array, Indices, Matrix
 from cosift.labels import Task, read_tasks
 from cosift.selectors import _html
@@ -52,6 +53,7 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
     n_features_to_select: int | float | str | None
     unlabeled: Any
     _shown_task: int | None = None  # index of the task that a view shows
+    _takes_dask = False
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
         """Score and rank the features.
@@ -59,7 +61,8 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
         Parameters
         ----------
         X : array, SciPy sparse matrix or data frame of shape (n_samples, n_features)
-            Samples of all tasks; never changed.
+            Samples of all tasks; never changed. SFMC, SFSS, FSSI and L21LeastSquares take a Dask
+            array in chunks of rows as well, see docs/dask.md.
         y : array-like of shape (n_samples,) or (n_samples, n_tasks)
             Class labels, -1 (see ``unlabeled``) or missing where unlabelled; or one 0/1 column a
             task, all over the same samples.
@@ -123,10 +126,12 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
         Returns
         -------
         array, sparse matrix or data frame of shape (n_samples, n_selected)
-            What ``set_output`` asked for.
+            What ``set_output`` asked for; a Dask array if X is one.
         """
         check_is_fitted(self)
         view = self._view(task)
+        if is_dask(X):
+            return self._validated(X, reset=False)[:, view.get_support(indices=True)]
         if view.get_support().any():
             return SelectorMixin.transform(view, X)
         warnings.warn(
@@ -179,17 +184,33 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
         check_count(self.n_features_to_select)
 
     def _read(self, X: Any, y: Any, tasks: Any) -> tuple[Matrix, list[Task]]:
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2,
-        )
+        if is_dask(X) and not self._takes_dask:
+            raise ValueError(
+                f"{type(self).__name__} needs all samples at once and takes no Dask array: pass "
+                "X.compute() if memory holds it, or use SFMC, SFSS, FSSI or L21LeastSquares."
+            )
+        X = self._validated(X, reset=True, ensure_min_samples=2)
+        if is_dask(X):
+            check_chunks(X)
+            y, tasks = gathered(y), gathered(tasks)
         if sp.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # entries that occur twice are summed, but not in the caller's matrix
             X.sum_duplicates()
         return X, read_tasks(y, tasks, unlabeled=self.unlabeled, n_samples=X.shape[0])
+
+    def _validated(self, X: Any, *, reset: bool, **wanted: Any) -> Any:
+        """X as floating point numbers, all of them finite; of a Dask array, once it is computed."""
+        if is_dask(X):
+            X = checked(X)
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            **wanted,
+        )
 
     def _rank(
         self,

@@ -9,7 +9,8 @@ with f_mu from all rows (`SemiSupervisedSelector`, mu = alpha*beta) or from the 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from cosift._dask import is_dask, samples_in_chunks
 from cosift._sharing import shared
 from cosift._typing import Array, Matrix
+from cosift.chunks import Sampler
 from cosift.graph import local_laplacian
 from cosift.labels import Task
 from cosift.path import (
@@ -36,13 +39,12 @@ from cosift.selectors._certified import CertifiedSelector
 from cosift.selectors._parameters import check_number
 from cosift.statistics import SemiSupervisedSamples, SupervisedSamples
 
-Sampler = Callable[[Task, Array], Samples]
-
 
 class ConvexSelector(CertifiedSelector):
     """Base class of the convex family."""
 
     alpha: float
+    _takes_dask = True
 
     def path(
         self, X: Any, y: Any, tasks: Any = None, *, n_penalties: int = 20, eps: float = 1e-3
@@ -73,7 +75,7 @@ class ConvexSelector(CertifiedSelector):
         shared = clone(self)
         X, labels = shared._read(X, y, tasks)
         cell = self._cell()
-        fixed = shared._family(X, labels).at(cell.mu)
+        fixed = shared._family(X, labels, [cell]).at(cell.mu)
         scales = penalty_scales(fixed.problem(cell.alpha, cell.gamma), n_penalties, eps)
         return (
             clone(self)
@@ -87,7 +89,7 @@ class ConvexSelector(CertifiedSelector):
         self, X: Matrix, tasks: list[Task], members: Sequence[Self]
     ) -> Iterator[tuple[int, Solution]]:
         cells = [member._cell() for member in members]
-        return solve_grid(self._family(X, tasks), cells, self._settings())
+        return solve_grid(self._family(X, tasks, cells), cells, self._settings())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -109,24 +111,40 @@ class ConvexSelector(CertifiedSelector):
         weights = {"alpha": cell.alpha, "beta": cell.mu / cell.alpha, "gamma": cell.gamma}
         return {name: weights[name] for name in self._weights()}
 
-    def _family(self, X: Matrix, tasks: list[Task]) -> Family:
+    def _family(self, X: Matrix, tasks: list[Task], cells: Sequence[Cell]) -> Family:
         """Group the tasks that share rows and labelled rows."""
+        tasks = [self._used(task) for task in tasks]
         sizes = np.array([task.Y.shape[1] for task in tasks])
         columns = np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])
         members: dict[tuple[bytes, bytes], list[int]] = {}
         for i, task in enumerate(tasks):
             members.setdefault((task.rows.tobytes(), task.labeled.tobytes()), []).append(i)
-        sampler = self._sampler(X)
-        groups = []
-        for same in members.values():
-            Y = np.hstack([tasks[i].Y for i in same])
-            samples = sampler(tasks[same[0]], Y)
-            groups.append(Group(samples, np.concatenate([columns[i] for i in same])))
-        return Family(tuple(groups), sizes)
+        parts = [
+            (tasks[same[0]], np.hstack([tasks[i].Y for i in same])) for same in members.values()
+        ]
+        samples: Iterable[Samples]
+        if is_dask(X):
+            mus = [cell.mu for cell in cells]
+            samples = samples_in_chunks(X, parts, clone(self)._sampler, mus)
+        else:
+            sampler = self._sampler(X)
+            samples = (sampler(task, Y) for task, Y in parts)
+        groups = tuple(
+            Group(own, np.concatenate([columns[i] for i in same]))
+            for own, same in zip(samples, members.values(), strict=True)
+        )
+        return Family(groups, sizes)
+
+    def _used(self, task: Task) -> Task:
+        """The rows of a task that count."""
+        return task
 
     @abstractmethod
-    def _sampler(self, X: Matrix) -> Sampler:
-        """A function from a task and its labels (or those of several alike) to `Samples`."""
+    def _sampler(self, X: Matrix, first: int = 0) -> Sampler:
+        """A function from a task and its labels (or those of several alike) to their samples.
+
+        X may be a part of the rows that begins with row ``first``.
+        """
 
     def _store(self, tasks: list[Task], solution: Solution) -> Self:
         result, problem = solution.result, solution.problem
@@ -141,11 +159,12 @@ class ConvexSelector(CertifiedSelector):
 class SupervisedSelector(ConvexSelector):
     """``f(W) = sum_l min over b_l of ||X_l W_l + 1 b_l' - Y_l||_F^2`` over the labelled rows."""
 
-    def _sampler(self, X: Matrix) -> Sampler:
-        def samples(task: Task, Y: Array) -> SupervisedSamples:
-            return SupervisedSamples(_rows(X, task.rows[task.labeled]), Y[task.labeled])
+    def _used(self, task: Task) -> Task:
+        rows = task.labeled
+        return replace(task, rows=task.rows[rows], Y=task.Y[rows], labeled=rows[rows])
 
-        return samples
+    def _sampler(self, X: Matrix, first: int = 0) -> Sampler:
+        return lambda task, Y: SupervisedSamples(_rows(X, task.rows), Y)
 
 
 class SemiSupervisedSelector(ConvexSelector):
@@ -154,7 +173,8 @@ class SemiSupervisedSelector(ConvexSelector):
     Attributes
     ----------
     transduction_ : list of ndarray
-        The learned label matrix F_l of each task, (n_l, c_l), its rows those of the task in X.
+        The learned label matrix F_l of each task, (n_l, c_l), its rows those of the task in X;
+        Dask arrays, not computed yet, if X is one.
     """
 
     beta: float
@@ -177,7 +197,7 @@ class SemiSupervisedSelector(ConvexSelector):
                 f"{self.beta!r} = {mu!r}."
             )
 
-    def _sampler(self, X: Matrix) -> Sampler:
+    def _sampler(self, X: Matrix, first: int = 0) -> Sampler:
         laplacians: dict[bytes, Matrix] = {}
 
         def samples(task: Task, Y: Array) -> SemiSupervisedSamples:
@@ -185,7 +205,7 @@ class SemiSupervisedSelector(ConvexSelector):
             if key not in laplacians:
                 laplacians[key] = shared(local_laplacian, own, self.n_neighbors, self.local_ridge)
             if self.unlabeled_weight == 0:
-                _check_reached(laplacians[key], task)
+                _check_reached(laplacians[key], task, first)
             return SemiSupervisedSamples(
                 own, Y, task.labeled, laplacians[key], self.label_weight, self.unlabeled_weight
             )
@@ -211,7 +231,7 @@ def _rows(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
     return X[rows] if isinstance(X, np.ndarray) else X.tocsr()[rows]
 
 
-def _check_reached(laplacian: Matrix, task: Task) -> None:
+def _check_reached(laplacian: Matrix, task: Task, first: int) -> None:
     """With no weight of their own, unlabelled rows get their labels through the graph alone."""
     count, component = connected_components(laplacian, directed=False)
     lost = np.setdiff1d(np.arange(count), component[task.labeled])
@@ -220,6 +240,6 @@ def _check_reached(laplacian: Matrix, task: Task) -> None:
         raise ValueError(
             f"unlabeled_weight=0 leaves rows without any label: in task {task.name!r}, {n_lost} "
             f"rows connect to no labelled row through the graph, the first at row "
-            f"{task.rows[np.isin(component, lost)][0]}. Use a positive unlabeled_weight, a "
-            "larger n_neighbors, or label one of them."
+            f"{first + task.rows[np.isin(component, lost)][0]}. Use a positive unlabeled_weight, "
+            "a larger n_neighbors, larger chunks if X has any, or label one of them."
         )

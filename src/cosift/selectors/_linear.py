@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from cosift._dask import is_dask
 from cosift._typing import Array
 from cosift.labels import Task
 from cosift.penalties import row_norms
@@ -26,7 +27,7 @@ class LinearSelector(TaskSelector):
         The rows of ``coef_`` of each task.
     """
 
-    def decision_function(self, X: Any, task: Any = None) -> Array:
+    def decision_function(self, X: Any, task: Any = None) -> Any:
         """``X W_l + 1 b_l'``: what the linear model of a task says about samples.
 
         Parameters
@@ -38,7 +39,7 @@ class LinearSelector(TaskSelector):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_outputs of the task)
+        ndarray of shape (n_samples, n_outputs of the task), a Dask array if X is one
             One column a class, ordered as in ``classes_``, or the only column if y was
             two-dimensional.
         """
@@ -47,14 +48,9 @@ class LinearSelector(TaskSelector):
             known = ", ".join(map(repr, self.tasks_.tolist()))
             raise ValueError(f"decision_function needs task=, one of {known}: each has a model.")
         own = self.task_slices_[0 if task is None else self._task_index(task)]
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
-        return np.asarray(X @ self.coef_[own].T + self.intercept_[own])
+        X = self._validated(X, reset=False)
+        values = X @ self.coef_[own].T + self.intercept_[own]
+        return values if is_dask(X) else np.asarray(values)
 
     def _set_linear(
         self, tasks: list[Task], W: Array, intercept: Array, theta: Array | None = None
