@@ -13,9 +13,16 @@ import numpy as np
 import scipy
 import sklearn
 
-from benchmarks import ccv, printed, protocol, report
+from benchmarks import ccv, chunks, dask_rows, printed, protocol, report
 
-BENCHMARKS = {"ccv": ccv, "printed": printed, "protocol": protocol, "report": report}
+BENCHMARKS = {
+    "ccv": ccv,
+    "chunks": chunks,
+    "dask_rows": dask_rows,
+    "printed": printed,
+    "protocol": protocol,
+    "report": report,
+}
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -6,7 +6,7 @@ the cluster of the `distributed.Client` in charge) is the user's choice, not our
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -36,7 +36,7 @@ def gathered(values: Any) -> Any:
 
 def checked(X: Any) -> Any:
     """X in floating point, every chunk of which is refused once it turns out not to be finite."""
-    if not hasattr(X, "map_blocks") or not hasattr(X, "chunks"):
+    if not isinstance(X, import_module("dask.array").Array):
         raise ValueError(
             f"X must be an array. Got {type(X).__module__}.{type(X).__name__}; a Dask data frame "
             "becomes one by X.to_dask_array(lengths=True)."
@@ -72,11 +72,21 @@ def check_chunks(X: Any) -> None:
         )
 
 
+def standardized(X: Any) -> Any:
+    """Every column about its mean and over its standard deviation, which takes a pass over X."""
+    X = checked(X)
+    moments = (function(axis=0, dtype=np.float64) for function in (X.mean, X.var))
+    mean, variance = import_module("dask").compute(*moments)
+    # What rounding leaves of a constant column is no variance.
+    rounding = len(X) * np.finfo(np.float64).eps * mean**2
+    return (X - mean) / np.sqrt(np.where(variance > rounding, variance, 1.0))
+
+
 def samples_in_chunks(
-    X: Any, parts: Sequence[tuple[Task, Array]], sampler_of: SamplerOf, mus: Iterable[float]
+    X: Any, parts: Sequence[tuple[Task, Array]], sampler_of: SamplerOf, mus: Sequence[float]
 ) -> list[SamplesInChunks]:
     """Samples of every group of tasks, given by a task and the labels of all in the group."""
-    rows = _Rows(X, parts, sampler_of, sorted(set(mus)))
+    rows = _Rows(X, parts, sampler_of, mus)
     return [SamplesInChunks(rows, group) for group in range(len(parts))]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +17,14 @@ from numpy.typing import NDArray
 from cosift._typing import Array, Matrix
 from cosift.gram import Gram
 from cosift.labels import Task
-from cosift.statistics import Statistics
+from cosift.statistics import SemiSupervisedSamples, SupervisedSamples
 
 # By group and mu.
 Grams = dict[tuple[int, float], Gram]
 
 
-class Samples(Protocol):
-    """What `statistics` makes of rows, whether they are all or a chunk's."""
-
-    def statistics(self, mu: float) -> Statistics:
-        """What the solver needs for one mu, if these are all rows."""
-
-    def gram(self, mu: float) -> Gram:
-        """What these rows add to the others'."""
-
-    def labels(self, mu: float, W: Array, b: Array) -> Array:
-        """The best labels of these rows for a model of all."""
-
-
-# From a task, the labels of all tasks alike.
-Sampler = Callable[[Task, Array], Samples]
+# From a task and the labels of all tasks alike.
+Sampler = Callable[[Task, Array], SemiSupervisedSamples | SupervisedSamples]
 # From rows of X and the number of the first.
 SamplerOf = Callable[[Matrix, int], Sampler]
 

@@ -150,7 +150,7 @@ def solve_grid(
         Position in ``cells`` and solution, in the order of solving: mu ascending, within it
         alpha descending, within it gamma descending.
     """
-    for mu, same_mu in _by_mu(cells):
+    for mu, same_mu in by_mu(cells):
         fixed = family.at(mu)
         strong_first = sorted(same_mu, key=lambda i: (-cells[i].alpha, -cells[i].gamma))
         corner: State | None = None
@@ -202,7 +202,7 @@ def solve_path(
         yield solution
 
 
-def _by_mu(cells: Sequence[Cell]) -> Iterator[tuple[float, list[int]]]:
+def by_mu(cells: Sequence[Cell]) -> Iterator[tuple[float, list[int]]]:
     """Positions of cells with the same mu to rounding, mu ascending."""
     positions = sorted(range(len(cells)), key=lambda i: cells[i].mu)
     while positions:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cosift.cli._common import Output
+from cosift.cli._common import Output, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "marker",
     "roles",
+    "scan",
     "take",
 ]
 
@@ -110,6 +111,17 @@ def load(
 
     path = files[0] if len(files) == 1 else files
     return read_table(path, target=target, task=task, group=group, ignore=ignore or ())
+
+
+def scan(
+    files: list[Path], target: list[str] | None, task: str | None, ignore: list[str] | None
+) -> Dataset:
+    """Read the labels of a table of Parquet files; its samples are read by Dask."""
+    from cosift.datasets import scan_parquet
+
+    if len(files) > 1:
+        raise UsageError("With --scheduler, DATA must be one Parquet file or one folder of them.")
+    return scan_parquet(files[0], target=target, task=task, ignore=ignore or ())
 
 
 def labeled_rows(out: Output, data: Dataset, unlabeled: str) -> Dataset:

@@ -127,6 +127,17 @@ def _backend(workers: int | None, scheduler: str | None) -> tuple[Backend, int]:
     return (Serial() if workers == 1 else Processes(workers)), threads
 
 
+@contextmanager
+def cluster(workers: int | None, scheduler: str) -> Iterator[None]:
+    """Let Dask compute on a cluster."""
+    from cosift.experiment import Dask
+
+    backend, _ = _backend(workers, scheduler)
+    assert isinstance(backend, Dask)
+    with backend.client() as client, client.as_current():
+        yield
+
+
 class _Followed:
     """What is shown of a run, and what a user who stops it is told."""
 

@@ -11,6 +11,7 @@ from cosift.cli import _data
 from cosift.cli._common import PANEL as COMMON
 from cosift.cli._common import Debug, Json, Output, Quiet, Seed, UsageError, to_json
 from cosift.cli._files import TABLES, check_output, write_table
+from cosift.cli._run import Scheduler, cluster
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,11 +75,12 @@ def select(
     beta: Weight = None,
     gamma: Weight = None,
     scaling: _data.Scaling = "standard",
+    scheduler: Scheduler = None,
     workers: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Cores that the fit may use.",
+            help="Cores that the fit may use, or processes of --scheduler local.",
             show_default="all of them",
             rich_help_panel=COMMON,
         ),
@@ -88,7 +90,12 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Rank the features of a table, for all tasks together and for each."""
+    """Rank the features of a table, for all tasks together and for each.
+
+    With --scheduler a Parquet file, or a folder of them, may be larger than memory: the workers
+    read it in chunks of rows, and neighbours are sought within a chunk (sfmc, sfss, fssi and
+    l21-least-squares).
+    """
     with Output(json=json, quiet=quiet, debug=debug) as out:
         from threadpoolctl import threadpool_limits
 
@@ -97,10 +104,15 @@ def select(
         check_output(output, (".json", *TABLES))
         check_output(reduced, TABLES)
         selector = _make(method, k, seed, alpha=alpha, beta=beta, gamma=gamma)
-        table = _data.load(data, target, task, None, ignore)
+        if scheduler is None:
+            table = _data.load(data, target, task, None, ignore)
+        elif reduced is None:
+            table = _data.scan(data, target, task, ignore)
+        else:
+            raise UsageError("--reduced writes a whole table, and --scheduler holds none.")
         out.note(table.describe())
         selector.set_params(unlabeled=_data.marker(table, unlabeled))
-        with threadpool_limits(workers):
+        with threadpool_limits(workers) if scheduler is None else cluster(workers, scheduler):
             selector.fit(_scaled(table.X, scaling), table.named_y, table.tasks)
         found = Selection(table, selector)
         if not selector.scores_.any():
@@ -151,8 +163,12 @@ def _scaled(X: Matrix, scaling: str) -> Matrix:
     from scipy.sparse import issparse
     from sklearn.preprocessing import StandardScaler
 
+    from cosift._dask import is_dask, standardized
+
     if scaling == "none":
         return X
+    if is_dask(X):
+        return standardized(X)
     scaled: Matrix = StandardScaler(with_mean=not issparse(X)).fit_transform(X)
     return scaled
 

@@ -7,7 +7,7 @@ from cosift.datasets.humaneva import load_humaneva
 from cosift.datasets.nuswide import load_nuswide
 from cosift.datasets.splits import LeakageWarning, Split, split
 from cosift.datasets.synthetic import RelatedTasks, make_related_tasks
-from cosift.datasets.tables import TableError, read_table
+from cosift.datasets.tables import TableError, read_table, scan_parquet
 from cosift.datasets.twins import (
     TWINS,
     make_ccv,
@@ -38,5 +38,6 @@ __all__ = [
     "make_related_tasks",
     "make_twin",
     "read_table",
+    "scan_parquet",
     "split",
 ]

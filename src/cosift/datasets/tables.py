@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from cosift.datasets._formats import ENDINGS, read
 from cosift.datasets._formats.table import Table, TableError, check_there, checked, listed
 from cosift.datasets.dataset import Dataset
 
-__all__ = ["TableError", "read_table"]
+__all__ = ["TableError", "read_table", "scan_parquet"]
 
 # Whole numbers below this have a floating point number each.
 EXACT = 2.0**53
@@ -76,12 +77,75 @@ def read_table(
     ['size' 'weight'] ['cat' 'dog' 'cat' None]
     """
     paths = _paths(path)
-    targets = _names(target)
-    roles = {*targets, *_names(task), *_names(group)}
+    targets, roles = _roles(target, task, group)
     ignored = {*map(str, ignore)}
     tables = [checked(name, read(name, roles, ignored)) for name in paths]
+    return _assembled(paths, tables, targets, task, group, ignored - roles)
+
+
+def scan_parquet(
+    path: FileName,
+    *,
+    target: str | int | Sequence[str | int] | None = None,
+    task: str | int | None = None,
+    group: str | int | None = None,
+    ignore: Collection[str | int] = (),
+    rows: int = 20_000,
+) -> Dataset:
+    """Like `read_table`, but X is a Dask array whose chunks are read when they are computed.
+
+    Needs the extra: ``pip install cosift[dask]``.
+
+    Parameters
+    ----------
+    path : path
+        A Parquet file, or a folder of them that hold the rows of one table. Workers on other
+        machines must find it under the same name.
+    target, task, group, ignore
+        As in `read_table`. These columns are read at once.
+    rows : int, default=20000
+        Rows of a chunk at most. No chunk has rows of two files.
+
+    Returns
+    -------
+    Dataset
+        With X in single precision if all features are, else in double.
+
+    Raises
+    ------
+    TableError
+        A ValueError that names the file and says what was expected and what was found.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import polars as pl
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> frame = pl.DataFrame({"size": [1.0, 2.0, 3.0], "kind": ["cat", "dog", "cat"]})
+    >>> frame.write_parquet(folder / "pets.parquet")
+    >>> data = scan_parquet(folder, target="kind", rows=2)
+    >>> data.X.chunks, data.y
+    (((2, 1), (1,)), array(['cat', 'dog', 'cat'], dtype='<U3'))
+    """
+    where = Path(path)
+    targets, roles = _roles(target, task, group)
+    ignored = {*map(str, ignore)}
+    scan = import_module("cosift.datasets._formats.parquet").scan
+    table = scan(where, roles, ignored, rows)
+    return _assembled([where], [table], targets, task, group, ignored - roles)
+
+
+def _assembled(
+    paths: list[Path],
+    tables: list[Table],
+    targets: tuple[str, ...],
+    task: str | int | None,
+    group: str | int | None,
+    ignored: set[str],
+) -> Dataset:
+    """Tables as one dataset."""
     where = paths[0]
-    for name in ignored.difference(roles, *(table.left_out for table in tables)):
+    for name in ignored.difference(*(table.left_out for table in tables)):
         check_there(where, [name], [*(tables[0].names or ()), *tables[0].columns])
     table, file_of = _join(paths, tables)
     declared = tuple(name for name in table.labels if name not in ignored)
@@ -116,6 +180,14 @@ def _paths(path: FileName | Sequence[FileName]) -> list[Path]:
 def _stem(path: Path) -> str:
     ending = next((end for end in ENDINGS[::-1] if path.name.lower().endswith(end)), "")
     return path.name[: len(path.name) - len(ending)]
+
+
+def _roles(
+    target: str | int | Sequence[str | int] | None, task: str | int | None, group: str | int | None
+) -> tuple[tuple[str, ...], set[str]]:
+    """Names of the targets, and of all columns that have a role."""
+    targets = _names(target)
+    return targets, {*targets, *_names(task), *_names(group)}
 
 
 def _names(role: str | int | Sequence[str | int] | None) -> tuple[str, ...]:

@@ -198,7 +198,7 @@ class Dask:
         """Workers of the cluster when this was first asked."""
         if self._address is None:
             return self._started
-        with self._client() as client:
+        with self.client() as client:
             return max(1, len(client.nthreads()))
 
     def map(self, function: Function, shared: Any, items: Iterable[Any]) -> Results:
@@ -207,7 +207,7 @@ class Dask:
         waiting = deque(items)
         running: dict[Any, Any] = {}
         deaths: Counter[Any] = Counter()
-        with self._client() as client:
+        with self.client() as client:
             finished = dask.as_completed(loop=client.loop)
             data = None
             while waiting or running:
@@ -239,7 +239,8 @@ class Dask:
                 future.release()
 
     @contextmanager
-    def _client(self) -> Iterator[Any]:
+    def client(self) -> Iterator[Any]:
+        """A client of the cluster, not the default one."""
         dask = _distributed()
         with ExitStack() as stack:
             place: Any = self._address or stack.enter_context(

@@ -130,16 +130,16 @@ class TaskSelector(SelectorMixin, BaseEstimator, auto_wrap_output_keys=None):  #
         """
         check_is_fitted(self)
         view = self._view(task)
+        kept = view.get_support(indices=True)
+        if not kept.size:
+            warnings.warn(
+                "No feature is selected: every score is zero, and n_features_to_select='nonzero'. "
+                "Lower the penalties (`path` shows where features enter) or ask for a number of "
+                "features.",
+                stacklevel=2,
+            )
         if is_dask(X):
-            return self._validated(X, reset=False)[:, view.get_support(indices=True)]
-        if view.get_support().any():
-            return SelectorMixin.transform(view, X)
-        warnings.warn(
-            "No feature is selected: every score is zero, and n_features_to_select='nonzero'. "
-            "Lower the penalties (`path` shows where features enter) or ask for a number of "
-            "features.",
-            stacklevel=2,
-        )
+            return self._validated(X, reset=False)[:, kept]
         with warnings.catch_warnings():  # scikit-learn would say it again, less to the point
             warnings.filterwarnings("ignore", "No features were selected", UserWarning)
             return SelectorMixin.transform(view, X)

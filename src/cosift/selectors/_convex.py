@@ -31,6 +31,7 @@ from cosift.path import (
     Samples,
     Settings,
     Solution,
+    by_mu,
     penalty_scales,
     solve_grid,
     solve_path,
@@ -124,7 +125,7 @@ class ConvexSelector(CertifiedSelector):
         ]
         samples: Iterable[Samples]
         if is_dask(X):
-            mus = [cell.mu for cell in cells]
+            mus = [mu for mu, _ in by_mu(cells)]
             samples = samples_in_chunks(X, parts, clone(self)._sampler, mus)
         else:
             sampler = self._sampler(X)

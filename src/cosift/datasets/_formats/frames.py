@@ -25,7 +25,14 @@ from cosift.datasets._formats.table import (
     rehearsed,
 )
 
-__all__ = ["labels", "read_arrow", "read_delimited", "read_parquet"]
+__all__ = [
+    "labels",
+    "parquet_files",
+    "read_arrow",
+    "read_delimited",
+    "read_parquet",
+    "to_table",
+]
 
 MISSING = ["", "NA", "NaN", "nan", "null", "?"]
 BLOCK = 2**24
@@ -39,15 +46,20 @@ REFUSALS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 def read_parquet(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     """A Parquet file, or a folder of them that hold the rows of one table."""
+    return to_table(path, rehearsed(parquet_files(path), "parquet", "Parquet"), wanted, ignored)
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """A file itself, or the Parquet files in a folder, by name."""
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise TableError(f"{path}: expected Parquet files (*.parquet) in this folder. Found none.")
-    return _table(path, rehearsed(files, "parquet", "Parquet"), wanted, ignored)
+    return files
 
 
 def read_arrow(path: Path, wanted: Set[str], ignored: Set[str]) -> Table:
     """An Arrow (Feather) file or stream."""
-    return _table(path, rehearsed([path], "arrow", "Arrow"), wanted, ignored)
+    return to_table(path, rehearsed([path], "arrow", "Arrow"), wanted, ignored)
 
 
 def read_delimited(path: Path, wanted: Set[str], ignored: Set[str], separators: str) -> Table:
@@ -68,7 +80,7 @@ def read_delimited(path: Path, wanted: Set[str], ignored: Set[str], separators: 
         # Lines that end early have nothing in the last column, but so may others.
         if frame[names[-1]].null_count():
             frame = frame.filter(_says_something(path, source, separator, len(names)))
-    return _table(path, _without_numbers(path, frame), wanted, ignored)
+    return to_table(path, _without_numbers(path, frame), wanted, ignored)
 
 
 def _without_numbers(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
@@ -170,7 +182,7 @@ def _check_names(path: Path, names: list[str]) -> None:
         raise TableError(f"{path}: cannot be read as text in UTF-8 (it holds zero bytes).")
 
 
-def _table(path: Path, frame: pl.DataFrame, wanted: Set[str], ignored: Set[str]) -> Table:
+def to_table(path: Path, frame: pl.DataFrame, wanted: Set[str], ignored: Set[str]) -> Table:
     """Numbers into a matrix, the columns wanted beside it."""
     check_there(path, sorted(wanted), frame.columns)
     columns = {name: _column(frame[name]) for name in frame.columns if name in wanted}
