@@ -13,10 +13,14 @@ import numpy as np
 import scipy
 import sklearn
 
-from benchmarks import ccv, chunks, dask_rows, printed, protocol, report
+from benchmarks import 
+
+BENCHMARKS = {
+}
 
 BENCHMARKS = {
     "ccv": ccv,
+    "chunk_cost": chunk_cost,
     "chunks": chunks,
     "dask_rows": dask_rows,
     "printed": printed,

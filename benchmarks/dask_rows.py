@@ -19,42 +19,29 @@ import dask.array as da
 import numpy as np
 from dask.distributed import Client, LocalCluster
 
+from benchmarks.chunk_cost import CLASSES, INFORMATIVE, LABELED, MU, timed
 from cosift import SFMC
-from cosift.graph import local_laplacian
-from cosift.statistics import SemiSupervisedSamples
 
 SIZES = (100_000, 200_000, 400_000, 2_000_000)
-FEATURES, INFORMATIVE, CLASSES, TASKS = 200, 20, 3, 2
-CHUNK, LABELED = 12_500, 0.01
+FEATURES, TASKS = 200, 2
+CHUNK = 12_500
 WORKERS, MEMORY = 2, "2GiB"
-MU = 1.0
 
 
 def run() -> Iterator[dict[str, object]]:
     """One row a size."""
-    chunk_seconds = sum(one_chunk().values())
+    chunk_seconds = one_chunk()
     for n in SIZES:
         with tempfile.TemporaryDirectory() as folder:
             yield _row(n, chunk_seconds, Path(folder))
 
 
-def one_chunk() -> dict[str, float]:
-    """CPU seconds of what a worker does with a chunk, by stage, after a rehearsal."""
+def one_chunk() -> float:
+    """CPU seconds of what a worker does with a chunk, after a rehearsal."""
+    X, y, tasks = _chunk(0)
     for _ in range(2):
-        X, y, tasks = _chunk(0)
-        spent = dict.fromkeys(("graph", "labels", "Gram matrix"), 0.0)
-        for task in range(TASKS):
-            own, labels = X[tasks == task], y[tasks == task]
-            Y, times = _one_hot(labels), [time.process_time()]
-            laplacian = local_laplacian(own)
-            times.append(time.process_time())
-            samples = SemiSupervisedSamples(own, Y, labels >= 0, laplacian)
-            times.append(time.process_time())
-            samples.gram(MU)
-            times.append(time.process_time())
-            for stage, seconds in zip(spent, np.diff(times), strict=True):
-                spent[stage] += float(seconds)
-    return spent
+        spent = [timed(X[tasks == task], y[tasks == task])[0] for task in range(TASKS)]
+    return sum(sum(seconds.values()) for seconds in spent)
 
 
 def _row(n: int, chunk_seconds: float, folder: Path) -> dict[str, object]:
@@ -122,10 +109,6 @@ def _read(folder: Path, n_chunks: int) -> da.Array:
     parts = [load(str(folder / f"{number}.npy")) for number in range(n_chunks)]
     shape = (CHUNK, FEATURES)
     return da.concatenate([da.from_delayed(part, shape, np.float32) for part in parts])
-
-
-def _one_hot(y: np.ndarray) -> np.ndarray:
-    return (y[:, None] == np.arange(CLASSES)).astype(float)
 
 
 def _peak() -> float:

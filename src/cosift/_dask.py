@@ -6,6 +6,7 @@ the cluster of the `distributed.Client` in charge) is the user's choice, not our
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +26,9 @@ FAN_IN = 4
 
 
 def is_dask(values: Any) -> bool:
-    """Whether values are a collection of Dask's."""
-    return hasattr(values, "__dask_graph__")
+    """Whether values are a collection of Dask's, which then is imported already."""
+    dask = sys.modules.get("dask")
+    return dask is not None and bool(dask.is_dask_collection(values))
 
 
 def gathered(values: Any) -> Any:
@@ -78,7 +80,7 @@ def standardized(X: Any) -> Any:
     moments = (function(axis=0, dtype=np.float64) for function in (X.mean, X.var))
     mean, variance = import_module("dask").compute(*moments)
     # What rounding leaves of a constant column is no variance.
-    rounding = len(X) * np.finfo(np.float64).eps * mean**2
+    rounding = (len(X) * np.finfo(np.float64).eps * mean) ** 2
     return (X - mean) / np.sqrt(np.where(variance > rounding, variance, 1.0))
 
 
