@@ -325,7 +325,7 @@ class TestRefusals:
         broken = X.copy()
         broken[70, 4] = broken[75, 2] = value
         broken = da.from_array(broken, chunks=(40, 9))
-        told = f"Input X contains {what}: 2 values .* first at row 70, column 4"
+        told = f"Input X contains {what}. .* chunk: 2, the first at row 70, column 4"
         with pytest.raises(ValueError, match=told):
             SFMC().fit(broken, Y, TASKS)
         reduced = SFMC().fit(X, Y, TASKS).transform(broken)

@@ -53,7 +53,8 @@ class TestScan:
         np.testing.assert_array_equal(found.y, expected.y)
         np.testing.assert_array_equal(found.tasks, expected.tasks)
         np.testing.assert_array_equal(found.feature_names, expected.feature_names)
-        assert found.describe() == expected.describe()
+        assert found.describe().startswith(expected.describe())
+        assert f"chunks: {found.X.numblocks[0]} of at most" in found.describe()
 
     def test_order_of_columns_goes_by_the_first_file(self, folder):
         FRAME[50:].select(FRAME.columns[::-1]).write_parquet(folder / "3.parquet")
@@ -132,8 +133,8 @@ class TestSelect:
         for scaling in ("standard", "none"):
             options = ["--scheduler", scheduler, "--scaling", scaling]
             told = refusal("select", folder, *self.OPTIONS, *options)
-            assert "contains NaN: 1 values of one chunk" in told
-            assert "row 79, column 1" in told
+            assert "contains NaN" in told
+            assert "in this chunk: 1, the first at row 79, column 1" in told
 
     @pytest.mark.parametrize(
         ("options", "told"),

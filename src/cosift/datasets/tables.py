@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -132,7 +133,10 @@ def scan_parquet(
     ignored = {*map(str, ignore)}
     scan = import_module("cosift.datasets._formats.parquet").scan
     table = scan(where, roles, ignored, rows)
-    return _assembled([where], [table], targets, task, group, ignored - roles)
+    data = _assembled([where], [table], targets, task, group, ignored - roles)
+    sizes = data.X.chunks[0]
+    chunks = f"{len(sizes)} of at most {max(sizes)} rows; neighbours are sought within a chunk"
+    return replace(data, provenance={**data.provenance, "chunks": chunks})
 
 
 def _assembled(
