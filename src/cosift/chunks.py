@@ -124,8 +124,8 @@ def finite(X: NDArray[Any], block_info: Any = None) -> NDArray[Any]:
             (first_row, _), (first_column, _) = block_info[0]["array-location"]
             row, column = row + first_row, column + first_column
         raise ValueError(
-            f"Input X contains {what}. Missing or infinite numbers in this chunk: {count}, the first "
-            f"at row {row}, column {column}. Fill them, or drop these rows or columns."
+            f"Input X contains {what}. Missing or infinite numbers in this chunk: {count}, the "
+            f"first at row {row}, column {column}. Fill them, or drop these rows or columns."
         )
     return values
 
