@@ -11,6 +11,7 @@ from typing import Any, Self
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from cosift._dask import is_dask
 from cosift._typing import Matrix
 from cosift.labels import Task
 from cosift.selectors._linear import LinearSelector
@@ -107,13 +108,7 @@ class CertifiedSelector(LinearSelector):
 
     def _read(self, X: Any, y: Any, tasks: Any) -> tuple[Matrix, list[Task]]:
         X, labels = super()._read(X, y, tasks)
-        largest = max(float(X.max()), -float(X.min()))
-        if largest > LARGEST_ENTRY:
-            raise ValueError(
-                f"X must hold numbers of at most {LARGEST_ENTRY:g} in size, whose products do not "
-                f"overflow. Got {largest:g}; scale the features."
-            )
-        return X, labels
+        return X.map_blocks(_bounded, meta=X._meta) if is_dask(X) else _bounded(X), labels
 
     def _fit_tasks(self, X: Matrix, tasks: list[Task]) -> None:
         ((_, solution),) = self._solve_all(X, tasks, [self])
@@ -160,3 +155,14 @@ class CertifiedSelector(LinearSelector):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def _bounded(X: Matrix) -> Matrix:
+    """All samples or a chunk of them, unless a number is too large."""
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > LARGEST_ENTRY:
+        raise ValueError(
+            f"X must hold numbers of at most {LARGEST_ENTRY:g} in size, whose products do not "
+            f"overflow. Got {largest:g}; scale the features."
+        )
+    return X
