@@ -13,10 +13,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from benchmarks import 
-
-BENCHMARKS = {
-}
+from benchmarks import ccv, chunk_cost, chunks, dask_rows, printed, protocol, report
 
 BENCHMARKS = {
     "ccv": ccv,
