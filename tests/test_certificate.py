@@ -216,7 +216,7 @@ class TestWitness:
         features = np.array([7, 2, 11])
         V = random_matrix((3, 4), 0, 0.1, 0.0)
         rows = random_matrix((3, 4), 1, 0.1, 0.0)
-        whole = Witness(V, rows).extended(problem, features)
+        whole = Witness(V, rows).extended(problem, features)[0]
         np.testing.assert_array_equal(whole.V[features], V)
         np.testing.assert_array_equal(whole.rows[features], rows)
         others = np.setdiff1d(np.arange(18), features)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from problems import matrix
 from scipy import linalg
 
-from cosift.quadratic import Centering, Dense, Factored, Implicit, Stiffness
+from cosift.quadratic import Centering, Dense, Factored, Implicit, Stiffness, Tied
 
 N, D, C = 6, 14, 3
 
@@ -100,6 +100,42 @@ def test_solve_tied_keeps_the_right_factor(form, parts):
     np.testing.assert_array_equal(quadratic.solve_tied(RIGHT, 1.0), first)
 
 
+@pytest.mark.parametrize("rho", [1e-3, 1.0, 1e3])
+def test_solve_tied_from_a_known_answer(form, parts, rho):
+    quadratic = form(parts)
+    known = Tied(RIGHT, rho, quadratic.solve_tied(RIGHT, rho))
+    P = RIGHT + 0.1 * np.random.default_rng(2).normal(size=RIGHT.shape)
+    afresh = quadratic.solve_tied(P, rho)
+    assert columnwise(quadratic.solve_tied(P, rho, known), afresh) <= 1e-9
+    # One for another rho says nothing.
+    other = known._replace(rho=2.0 * rho, W=0.0 * known.W)
+    np.testing.assert_array_equal(quadratic.solve_tied(P, rho, other), afresh)
+    # The columns of an answer are the answer for those columns.
+    own = np.array([1])
+    assert columnwise(known.columns(own).W, known.W[:, own]) == 0.0
+
+
+def test_few_rows_in_use(form, parts):
+    W = np.zeros_like(RIGHT)
+    W[[4]] = RIGHT[[4]]
+    assert columnwise(form(parts).product(W), parts.Q @ W) <= 1e-12
+    np.testing.assert_array_equal(form(parts).product(0.0 * W), 0.0 * W)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csc_array])
+def test_factors_of_a_tall_matrix(convert):
+    # Then systems are d x d, and Q, once formed, serves products as well.
+    parts = Parts(n=3 * D)
+    quadratic = Factored(convert(parts.X), parts.K, parts.g)
+    assert columnwise(quadratic.product(RIGHT), parts.Q @ RIGHT) <= 1e-12
+    tied = np.linalg.solve(2.0 * parts.Q + np.eye(D), 2.0 * parts.q + RIGHT)
+    assert columnwise(quadratic.solve_tied(RIGHT, 1.0), tied) <= 1e-10
+    assert columnwise(quadratic.product(RIGHT), parts.Q @ RIGHT) <= 1e-12
+    stiff = STIFF["mild"]
+    expected = exact_solve(stiff, parts.Q, 2.0 * parts.q)
+    assert columnwise(quadratic.solve_stiff(stiff, slice(None)), expected) <= 1e-9
+
+
 def test_solve_tied_leaves_null_directions_of_Q_alone(form, parts):
     null = linalg.null_space(parts.Z)[:, :C]
     moved = form(parts).solve_tied(1e6 * null, 1e-3) - form(parts).solve_tied(0.0 * null, 1e-3)
@@ -184,3 +220,6 @@ def test_centering(scale):
     np.testing.assert_allclose(Centering(scale) @ V, scale * H @ V, atol=1e-13)
     np.testing.assert_allclose(Centering(scale).T @ V, scale * H @ V, atol=1e-13)
     np.testing.assert_allclose(Centering(scale) @ V[:, 0], scale * H @ V[:, 0], atol=1e-13)
+    gram = scale**2 * V.T @ H @ V
+    np.testing.assert_allclose(Centering(scale).gram(H @ V), gram, atol=1e-12)
+    np.testing.assert_allclose(Centering(scale).gram(sp.csc_array(V)), gram, atol=1e-11)

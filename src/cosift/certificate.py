@@ -39,13 +39,17 @@ class Witness(NamedTuple):
     V: Array
     rows: Array
 
-    def extended(self, problem: Problem, features: Indices) -> Witness:
-        """The witness of a problem restricted to some features, for the whole problem."""
+    def extended(self, problem: Problem, features: Indices) -> tuple[Witness, Smooth]:
+        """The witness of a problem restricted to some features, for the whole problem.
+
+        With it comes the smooth part at its V, for that costs a look at all samples.
+        """
         V = np.zeros(problem.shape)
         V[features] = self.V
-        rows = problem.smooth(V).theta
+        smooth = problem.smooth(V)
+        rows = smooth.theta.copy()
         rows[features] = self.rows
-        return Witness(V, rows)
+        return Witness(V, rows), smooth
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,13 @@ def certify(problem: Problem, W: Array) -> Certificate:
     return Certificate(problem.objective(W), best, chosen)
 
 
-def dual_bound(problem: Problem, witness: Witness) -> float:
-    """Lower bound on the optimum from any point V.
+def dual_bound(problem: Problem, witness: Witness, smooth: Smooth | None = None) -> float:
+    """Lower bound on the optimum from any point V, whose smooth part may be known.
 
     The witness's ``rows`` guess the row-sparse part A of ``Theta = A + B``.  They decide how tight
     the bound is, never whether it holds.
     """
-    smooth = problem.smooth(witness.V)
+    smooth = problem.smooth(witness.V) if smooth is None else smooth
     upper = problem.penalty.gauge_of_split(smooth.theta, witness.rows)
     return bound_from(problem, smooth, upper)
 
@@ -115,7 +119,7 @@ def reweighted_witness(problem: Problem, W: Array, smoothing: float = 1e-7) -> W
     if not kept.size:
         return Witness(np.zeros_like(W), 2.0 * problem.linear)
     V, rows = reweighted_point(problem.restrict(kept), W[kept], smoothing)
-    return Witness(V, rows).extended(problem, kept)
+    return Witness(V, rows).extended(problem, kept)[0]
 
 
 def reweighted_point(problem: Problem, W: Array, smoothing: float) -> tuple[Array, Array]:

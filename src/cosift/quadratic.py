@@ -4,8 +4,8 @@
 the certificate ask is the same whichever way it is held:
 
 ==============  =====================================================================
-``Dense``       Q itself: d is at most n, or a working set made it small
-``Factored``    ``Q = (K X)'(K X)`` with n below d: systems are n x n, nothing is d x d
+``Dense``       Q itself: d is small beside n, or a working set made it small
+``Factored``    ``Q = (K X)'(K X)`` by its factors: with n below d nothing is d x d
 ``Implicit``    ``Q = X' M X`` with M known by its products: both n and d are large
 ==============  =====================================================================
 """
@@ -53,6 +53,18 @@ class Stiffness(NamedTuple):
         return 1.0 / total, V
 
 
+class Tied(NamedTuple):
+    """``W = argmin_W <W, Q W> - 2 <W, q> + rho/2 ||W - P||^2``."""
+
+    P: Array
+    rho: float
+    W: Array
+
+    def columns(self, own: Indices) -> Tied:
+        """The same for some columns."""
+        return Tied(self.P[:, own], self.rho, self.W[:, own])
+
+
 class Quadratic(Protocol):
     """``<W, Q W> - 2 <W, q>`` for W of shape (d, c)."""
 
@@ -66,8 +78,8 @@ class Quadratic(Protocol):
     def restrict(self, features: Indices) -> Quadratic:
         """The same with all other features held at zero."""
 
-    def solve_tied(self, P: Array, rho: float) -> Array:
-        """``argmin_W <W, Q W> - 2 <W, q> + rho/2 ||W - P||^2``."""
+    def solve_tied(self, P: Array, rho: float, known: Tied | None = None) -> Array:
+        """``argmin_W <W, Q W> - 2 <W, q> + rho/2 ||W - P||^2``; one may be known."""
 
     def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
         """``(2 Q + E)^-1 2 q`` for some columns of q."""
@@ -82,14 +94,18 @@ class Dense:
     _factors: dict[float, Array] = field(default_factory=dict, repr=False, compare=False)
 
     def product(self, W: Array) -> Array:
-        return self.Q @ W
+        used = _used(W)
+        return self.Q @ W if used is None else np.asarray((W[used].T @ self.Q[used]).T)
 
     def restrict(self, features: Indices) -> Dense:
         return Dense(self.Q[np.ix_(features, features)], self.linear[features])
 
-    def solve_tied(self, P: Array, rho: float) -> Array:
+    def solve_tied(self, P: Array, rho: float, known: Tied | None = None) -> Array:
         factor = _factor_for(self._factors, rho, self.Q)
-        # A correction to P, so that the error of the factor counts against the correction only.
+        # A correction, so that the error of the factor counts against the correction only.  One to
+        # a known answer takes no product with Q.
+        if known is not None and known.rho == rho:
+            return known.W + _cho_solve(factor, rho * (P - known.P))
         return P + _cho_solve(factor, 2.0 * (self.linear - self.Q @ P))
 
     def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
@@ -107,9 +123,10 @@ class Dense:
 
 @dataclass(frozen=True)
 class Factored:
-    """``||K X W - g||^2`` less a constant, with n below d: ``Q = (K X)'(K X)``, ``q = (K X)' g``.
+    """``||K X W - g||^2`` less a constant: ``Q = (K X)'(K X)``, ``q = (K X)' g``.
 
-    K needs only ``K @ V`` and ``K.T @ V``.  X may be sparse; K X is never formed.
+    Systems are n x n, or d x d if d is at most n.  K needs only ``K @ V`` and ``K.T @ V``.  X may
+    be sparse; K X is never formed.
     """
 
     X: Matrix  # (n, d)
@@ -122,20 +139,31 @@ class Factored:
         return self._adjoint(self.target)
 
     def product(self, W: Array) -> Array:
-        return self._adjoint(self._apply(W))
+        formed = self.__dict__.get("_dense")
+        return self._adjoint(self._apply(W)) if formed is None else formed.product(W)
 
     def restrict(self, features: Indices) -> Quadratic:
         X = self.X[:, features]
         if X.shape[0] < X.shape[1]:
             return Factored(X, self.K, self.target)
+        if isinstance(self.K, Centering):
+            return Dense(self.K.gram(X), self.linear[features])
         Z = np.asarray(self.K @ _array(X))
         return Dense(Z.T @ Z, Z.T @ self.target)
 
-    def solve_tied(self, P: Array, rho: float) -> Array:
+    @cached_property
+    def _dense(self) -> Quadratic:
+        return self.restrict(np.arange(self.X.shape[1]))
+
+    def solve_tied(self, P: Array, rho: float, known: Tied | None = None) -> Array:
+        if self.X.shape[0] >= self.X.shape[1]:
+            return self._dense.solve_tied(P, rho, known)
         factor = _factor_for(self._factors, rho, self._gram)
         return P + self._adjoint(2.0 * _cho_solve(factor, self.target - self._apply(P)))
 
     def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
+        if self.X.shape[0] >= self.X.shape[1]:
+            return self._dense.solve_stiff(stiffness, columns)
         # With Z = K X: (2 Z'Z + E)^-1 2 Z'g = E^-1 Z' (I + 2 Z E^-1 Z')^-1 2 g.
         diagonal, V = stiffness.inverse()
         XV = np.asarray(self.X @ V)
@@ -154,8 +182,11 @@ class Factored:
         return np.asarray(self.K @ (self.K @ A).T)
 
     def _apply(self, W: Array) -> Array:
+        X, used = self.X, _used(W)
+        if used is not None:
+            X, W = X[:, used], W[used]
         # Few columns: multiplying from the left reads X once, at twice the speed of X @ W.
-        return np.asarray(self.K @ (W.T @ self.X.T).T)
+        return np.asarray(self.K @ (W.T @ X.T).T)
 
     def _adjoint(self, E: Array) -> Array:
         return np.asarray(((self.K.T @ E).T @ self.X).T)
@@ -177,8 +208,8 @@ class Implicit:
         Q = np.asarray(X.T @ self.weigh(_array(X)))
         return Dense((Q + Q.T) / 2.0, self.linear[features])
 
-    def solve_tied(self, P: Array, rho: float) -> Array:
-        return self._dense.solve_tied(P, rho)
+    def solve_tied(self, P: Array, rho: float, known: Tied | None = None) -> Array:
+        return self._dense.solve_tied(P, rho, known)
 
     def solve_stiff(self, stiffness: Stiffness, columns: slice) -> Array:
         return self._dense.solve_stiff(stiffness, columns)
@@ -200,6 +231,22 @@ class Centering:
 
     def __matmul__(self, V: Array) -> Array:
         return np.asarray(self._scale * (V - V.mean(axis=0)))
+
+    def gram(self, X: Matrix) -> Array:
+        """``(K X)'(K X)`` for an X that is sparse or centred, so that no digits are lost."""
+        mean = np.asarray(X.mean(axis=0)).ravel()
+        Q = _array(X.T @ X) - X.shape[0] * np.outer(mean, mean)
+        return np.asarray(self._scale**2 * Q)
+
+
+# Of so few rows in use the others are left out: to gather them costs less than to multiply all.
+FEW = 1 / 4
+
+
+def _used(W: Array) -> Indices | None:
+    """Rows that are not zero if they are few, else None."""
+    used = np.flatnonzero(W.any(axis=1))
+    return used if len(used) <= FEW * len(W) else None
 
 
 def _factor_for(factors: dict[float, Array], rho: float, A: Array) -> Array:

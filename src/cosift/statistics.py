@@ -30,6 +30,9 @@ from cosift.gram import Gram
 from cosift.noise import FactoredNoise, FactoredPrior, IterativeNoise, IterativePrior, Smoothed
 from cosift.quadratic import Centering, Dense, Factored, Implicit, Quadratic
 
+# Beyond so many samples for each feature Q is formed at once: all of it costs less than a few
+# products with the samples.
+MANY_A_FEATURE = 2
 # Up to here n x n factors (200 MB) cost less than iterating.
 DENSE_SAMPLES = 5_000
 
@@ -87,12 +90,10 @@ class SupervisedSamples:
         Y_mean = self._Y.mean(axis=0)
         Y = self._Y - Y_mean
         mean = np.asarray(X.mean(axis=0)).ravel() if sp.issparse(X) else self._mean
-        quadratic: Quadratic
-        if n < d:
-            quadratic = Factored(X, Centering(np.sqrt(mu)), np.sqrt(mu) * Y)
-        else:
-            outer = n * np.outer(mean, mean) if sp.issparse(X) else 0.0
-            quadratic = Dense(mu * (_array(X.T @ X) - outer), mu * np.asarray(X.T @ Y))
+        K = Centering(np.sqrt(mu))
+        quadratic: Quadratic = Factored(X, K, np.sqrt(mu) * Y)
+        if n > MANY_A_FEATURE * d:
+            quadratic = Dense(K.gram(X), quadratic.linear)
         return Statistics(
             quadratic,
             energy=mu * float(np.vdot(Y, Y)),

@@ -19,6 +19,7 @@ from cosift._splitting import Splitting
 from cosift._typing import Array, Indices
 from cosift.certificate import Witness, dual_bound, reweighted_witness
 from cosift.problem import Problem
+from cosift.quadratic import Tied
 from cosift.solvers.base import Recorder
 
 CHECK_EVERY = 10
@@ -70,16 +71,21 @@ def admm(problem: Problem, recorder: Recorder, max_iter: int, state: State) -> S
     norms = problem.penalty.norms
     start = [z + a / r for z, a, r in zip(state.Z, state.parts, state.rho, strict=True)]
     iteration = Splitting(start, state.rho)
+    tied: Tied | None = None
     while recorder.n_iter < max_iter and not recorder.converged:
         recorder.n_iter += 1
         S, rho = iteration.S, iteration.rho
         Z = [norm.prox(s, 1.0 / r) for norm, s, r in zip(norms, S, rho, strict=True)]
-        W = _tied(problem, [2.0 * z - s for z, s in zip(Z, S, strict=True)], rho)
+        points = [2.0 * z - s for z, s in zip(Z, S, strict=True)]
+        # Before a check anew, so that errors of corrections to corrections do not add up.
+        check = (iteration.iteration + 1) % CHECK_EVERY == 0 or iteration.iteration == 0
+        tied = _tied(problem, points, rho, None if check else tied)
+        W = tied.W
         state = State(Z, iteration.parts(Z), rho)
         iteration.advance(Z, [W] * len(Z))
 
         count = iteration.iteration
-        if count % CHECK_EVERY == 0 or count == 1:
+        if check:
             witness = Witness(W, state.parts[0] + rho[0] * (W - Z[0]))
             recorder.offer(Z[0], problem.objective(Z[0]), dual_bound(problem, witness), witness)
             if not recorder.converged and count in REWEIGHT_AT:
@@ -90,11 +96,13 @@ def admm(problem: Problem, recorder: Recorder, max_iter: int, state: State) -> S
     return state
 
 
-def _tied(problem: Problem, points: Sequence[Array], rho: Array) -> Array:
-    """``argmin_W f(W) + sum_k rho_k/2 ||W - P_k||^2``."""
+def _tied(problem: Problem, points: Sequence[Array], rho: Array, known: Tied | None) -> Tied:
+    """``argmin_W f(W) + sum_k rho_k/2 ||W - P_k||^2``, from that for other points if known."""
     total = float(rho.sum())
     center = sum((r / total) * P for r, P in zip(rho, points, strict=True))
     W = np.empty(problem.shape)
     for block in problem.blocks:
-        W[:, block.columns] = block.quadratic.solve_tied(center[:, block.columns], total)
-    return W
+        own = block.columns
+        before = None if known is None else known.columns(own)
+        W[:, own] = block.quadratic.solve_tied(center[:, own], total, before)
+    return Tied(center, total, W)

@@ -2,7 +2,7 @@
 
 Where Theta of a feature lies within the rows' ball for every task, its row of W may stay zero
 whatever the trace norm's part.  So the problem is solved on a working set, Theta is computed for
-all features, those outside the ball join (a few times the set at most), and the bound of the whole
+all features, those outside the ball join (a share of the set at most), and the bound of the whole
 problem decides when to stop.  What one round learned starts the next.
 """
 
@@ -18,40 +18,53 @@ from cosift.problem import Problem
 from cosift.solvers.admm import State, admm, cold_start
 from cosift.solvers.base import Recorder
 
-# A set of this size costs next to nothing, so no round starts smaller.
+# To solve for so many features costs less than to look at all of them once more.
 FEW = 100
-GROWTH = 4
+# Features that may join in a round, as a share of the set.  Where the last solution of a path
+# starts the next, most of those that Theta calls for are not needed in the end.
+GROWTH_COLD, GROWTH_WARM = 3.0, 0.5
+# A round ends when it has closed so much of the gap, for others want to join: a look at all
+# features costs more than some iterations on the set.
+LEFT_OPEN = 0.01
 
 
-def solve(problem: Problem, recorder: Recorder, max_iter: int, warm: State | None = None) -> State:
+def solve(
+    problem: Problem, recorder: Recorder, max_iter: int, warm: State | None = None
+) -> State | None:
     """Solve to the recorder's target or for max_iter iterations; the state can warm the next.
 
     ``warm`` is the state another problem with the same Hessian ended in, or None.
     """
-    if warm is None or len(warm.rho) != len(problem.penalty.norms):
-        warm = cold_start(problem)
     if _zero_is_optimal(problem, recorder):
         return warm
-    features, V = np.flatnonzero(np.any(warm.Z[0] != 0.0, axis=1)), warm.Z[0]
+    if warm is not None and len(warm.rho) != len(problem.penalty.norms):
+        warm = None
+    growth = GROWTH_COLD if warm is None else GROWTH_WARM
+    W = np.zeros(problem.shape) if warm is None else warm.Z[0]
+    features = np.flatnonzero(np.any(W != 0.0, axis=1))
+    smooth = problem.smooth(W)
+    if warm is not None:
+        witness = Witness(W, warm.parts[0])
+        objective = problem.floor + smooth.excess + problem.penalty.value(W)
+        recorder.offer(W, objective, dual_bound(problem, witness, smooth), witness)
     while recorder.n_iter < max_iter and not recorder.converged:
-        features = _grown(problem, features, V)
+        held, features = features, _grown(problem, features, smooth.theta, growth)
         part = problem.restrict(features)
-        everything = part is problem
         target = recorder.target
-        if not everything:
-            target = max(0.5 * target, 0.1 * recorder.gap)
+        if part is not problem:
+            # Another round will follow, unless no feature wants to join.
+            left_open = LEFT_OPEN * recorder.gap if len(features) > len(held) else 0.0
+            target = max(0.5 * target, left_open)
         inner = recorder.inner(part.shape, target)
-        state = admm(part, inner, max_iter, warm.restrict(features))
+        start = cold_start(part) if warm is None else warm.restrict(features)
+        state = admm(part, inner, max_iter, start)
         recorder.absorb(inner)
-        W, witness = inner.W, inner.witness
-        if not everything:
-            witness = witness.extended(problem, features)
-            W = np.zeros(problem.shape)
-            W[features] = inner.W
-        recorder.offer(W, inner.objective, dual_bound(problem, witness), witness)
+        W = np.zeros(problem.shape)
+        W[features] = inner.W
+        witness, smooth = inner.witness.extended(problem, features)
+        recorder.offer(W, inner.objective, dual_bound(problem, witness, smooth), witness)
         recorder.log()
-        V = witness.V
-        warm = state.extended(problem.shape, features, problem.smooth(V).theta)
+        warm = state.extended(problem.shape, features, smooth.theta)
     return warm
 
 
@@ -66,12 +79,12 @@ def _zero_is_optimal(problem: Problem, recorder: Recorder) -> bool:
     return upper <= 1.0
 
 
-def _grown(problem: Problem, features: Indices, V: Array) -> Indices:
-    """The set with the features that Theta at V puts farthest outside the rows' ball."""
-    norms = row_norms(problem.smooth(V).theta, problem.penalty.sizes).max(axis=1)
+def _grown(problem: Problem, features: Indices, theta: Array, growth: float) -> Indices:
+    """The set with the features that Theta puts farthest outside the rows' ball."""
+    norms = row_norms(theta, problem.penalty.sizes).max(axis=1)
     norms[features] = 0.0
     outside = np.flatnonzero(norms > problem.penalty.alpha)
-    room = max(FEW, GROWTH * len(features)) - len(features)
+    room = max(FEW, int(growth * len(features)))
     strongest = outside[np.argsort(-norms[outside], kind="stable")[:room]]
     grown = np.union1d(features, strongest)
     # A set of most features saves nothing over all of them.
