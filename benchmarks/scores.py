@@ -70,7 +70,7 @@ def _authors(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
     ``U = D^-1 A' (A D^-1 A')^-1 Y`` with ``A = [X gamma*I]`` and D diagonal with
     ``1 / (2 ||u^i||)``.  U is W above E / gamma, and E = Y - X W: there is no intercept.
-    Directions of the residuals give a dual bound.
+    E, each row divided by its last length, gives a dual bound.
     """
     started = time.perf_counter()
     Y = (y[:, None] == np.unique(y)) * 1.0
@@ -81,12 +81,12 @@ def _authors(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     while True:
         scaled = (2.0 * lengths)[:, None] * A.T
         U = scaled @ np.linalg.solve(A @ scaled, Y)
-        lengths = np.maximum(np.linalg.norm(U, axis=1), 1e-15)
+        before, lengths = lengths, np.maximum(np.linalg.norm(U, axis=1), 1e-15)
         step += 1
         if step % 10 == 0:
-            directions = U[d:] / lengths[d:, None]
-            gauge = max(1.0, np.linalg.norm(X.T @ directions, axis=1).max() / GAMMA)
-            gap = GAMMA * lengths.sum() - np.vdot(directions, Y) / gauge
+            # X' (E / before) is gamma times W / before: both are within their balls but for this.
+            gauge = max(1.0, (lengths / before).max())
+            gap = GAMMA * lengths.sum() - np.vdot(U[d:] / before[d:, None], Y) / gauge
             gap /= np.linalg.norm(Y, axis=1).sum()
             seconds = time.perf_counter() - started
             if gap <= TOL or seconds > LIMIT:
