@@ -20,12 +20,15 @@ from benchmarks import (
     chunks,
     conic,
     dask_rows,
+    growth,
     lasso,
+    nuswide,
     parsing,
     printed,
     protocol,
     report,
     scores,
+    wide,
 )
 
 # In the order in which they run if none is named.
@@ -36,6 +39,9 @@ BENCHMARKS = {
     "conic": conic,
     "printed": printed,
     "ccv": ccv,
+    "nuswide": nuswide,
+    "wide": wide,
+    "growth": growth,
     "chunks": chunks,
     "chunk_cost": chunk_cost,
     "dask_rows": dask_rows,

@@ -15,7 +15,7 @@ from cosift.experiment import PlanChangedError, Progress, Results, run
 from cosift.experiment.draw import HIDDEN, draw
 from cosift.experiment.evaluate import Experiment, Failure, evaluate_unit
 from cosift.experiment.metrics import stability
-from cosift.graph import local_laplacian
+from cosift.graph import local_graph
 from cosift.selectors import _convex
 
 DATA = tiny_data()
@@ -136,9 +136,9 @@ def test_a_graph_is_computed_once_a_split(tuning, tmp_path, monkeypatch):
 
     def counted(X, *arguments):
         graphs.append(arguments)
-        return local_laplacian(X, *arguments)
+        return local_graph(X, *arguments)
 
-    monkeypatch.setattr(_convex, "local_laplacian", counted)
+    monkeypatch.setattr(_convex, "local_graph", counted)
     methods = ["sfss", "sfmc(gamma=1)", "sfss(n_neighbors=5)"]
     plan = tiny_plan(DATA, methods=methods, weights=[0.1, 1], tuning=tuning)
     run(plan, DATA, tmp_path)

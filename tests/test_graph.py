@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cosift import graph
-from cosift.graph import local_laplacian, neighborhoods
+from cosift import _products, _screening, neighbors
+from cosift.graph import local_laplacian
+from cosift.neighbors import neighborhoods
 
 
 def reference_cliques(X, k):
@@ -44,13 +45,19 @@ def distance(L, expected):
     return abs(L - expected).max() / abs(expected).max()
 
 
-@pytest.fixture(params=["Gram", "Gram in blocks", "one block", "many blocks"])
+@pytest.fixture(params=["Gram", "Gram in blocks", "one block", "many blocks", "screened"])
 def route(request, monkeypatch):
+    monkeypatch.setattr(_products, "DENSE_SHARE", 1.0)
     if "Gram" not in request.param:
-        monkeypatch.setattr(graph, "GRAM_SAMPLES", 0)
+        monkeypatch.setattr(_products, "GRAM_SAMPLES", 0)
     if "blocks" in request.param:
-        monkeypatch.setattr(graph, "BLOCK_SIZE", 100)
-        monkeypatch.setattr(graph, "COPY_SIZE", 0)
+        monkeypatch.setattr(_products, "BLOCK_SIZE", 100)
+        monkeypatch.setattr(_products, "COPY_SIZE", 0)
+    if request.param == "screened":
+        monkeypatch.setattr(_products, "DENSE_SHARE", 0.0)
+        monkeypatch.setattr(neighbors, "SCREENED_SAMPLES", 0)
+        monkeypatch.setattr(_screening, "ROWS", 8)
+        monkeypatch.setattr(_screening, "COLUMNS", 16)
     return request.param
 
 
@@ -222,12 +229,15 @@ def test_cliques_of_one_leave_nothing(X, route):
     assert not local_laplacian(X, 1).toarray().any()
 
 
-def test_gram_route_ends_where_it_says(X, monkeypatch):
-    monkeypatch.setattr(graph, "GRAM_SAMPLES", 40)
-    assert isinstance(graph._sample_products(X), graph._GramProducts)
-    monkeypatch.setattr(graph, "GRAM_SAMPLES", 39)
-    assert isinstance(graph._sample_products(X), graph._DenseProducts)
-    assert isinstance(graph._sample_products(sp.csr_array(X)), graph._SparseProducts)
+def test_source_of_products(X, monkeypatch):
+    monkeypatch.setattr(_products, "GRAM_SAMPLES", 40)
+    assert isinstance(_products.sample_products(X), _products.GramProducts)
+    monkeypatch.setattr(_products, "GRAM_SAMPLES", 39)
+    assert isinstance(_products.sample_products(X), _products.DenseProducts)
+    X[:, 1:] *= np.arange(40)[:, None] % 5 == 0
+    assert isinstance(_products.sample_products(sp.csr_array(X)), _products.DenseProducts)
+    monkeypatch.setattr(_products, "DENSE_SHARE", 0.4)
+    assert isinstance(_products.sample_products(sp.csr_array(X)), _products.SparseProducts)
 
 
 @pytest.mark.parametrize("form", ["dense", "fortran", "csr_array", "csc_array"])

@@ -49,13 +49,13 @@ def assert_as_if_fitted_alone(member, samples=SAMPLES):
 def counts(monkeypatch):
     """How often the costly steps run."""
     counted = Counter()
-    laplacian = _convex.local_laplacian
+    graph = _convex.local_graph
 
-    def local_laplacian(*args):
+    def local_graph(*args):
         counted["graph"] += 1
-        return laplacian(*args)
+        return graph(*args)
 
-    monkeypatch.setattr(_convex, "local_laplacian", local_laplacian)
+    monkeypatch.setattr(_convex, "local_graph", local_graph)
     for name in ("SemiSupervisedSamples", "SupervisedSamples"):
 
         class Counting(getattr(_convex, name)):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cosift import graph, similarity
+from cosift import _products, similarity
 from cosift.similarity import edge_energy, label_similarity, neighbor_edges, rbf_similarity
 
 rng = np.random.default_rng(0)
@@ -143,8 +143,8 @@ def test_blocks_of_edges_add_up(monkeypatch):
 
 def test_a_graph_of_neighbours_forms_nothing_n_by_n(monkeypatch):
     """n x n numbers would be 72 MB; a class of a third of the samples fills an eighth of that."""
-    monkeypatch.setattr(graph, "GRAM_SAMPLES", 0)
-    monkeypatch.setattr(graph, "BLOCK_SIZE", 2**17)
+    monkeypatch.setattr(_products, "GRAM_SAMPLES", 0)
+    monkeypatch.setattr(_products, "BLOCK_SIZE", 2**17)
     many = rng.normal(size=(3000, 3))
     tracemalloc.start()
     S = label_similarity(rbf_similarity(many, 5), np.arange(3000) % 3)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
 from cosift._typing import Array, Indices, Matrix
-from cosift.graph import neighborhoods
+from cosift.neighbors import neighborhoods
 
 __all__ = ["Similarity", "edge_energy", "label_similarity", "neighbor_edges", "rbf_similarity"]
 

@@ -127,6 +127,8 @@ class SemiSupervisedSamples:
         L, positive semi-definite with L 1 = 0.
     label_weight, unlabeled_weight : float
         The diagonal of U on labelled and on unlabelled rows.
+    neighbor_recall : float
+        The share of true neighbours in L's cliques, kept for the record.
     """
 
     def __init__(
@@ -137,7 +139,9 @@ class SemiSupervisedSamples:
         laplacian: sp.csr_array,
         label_weight: float = 1e6,
         unlabeled_weight: float = 1.0,
+        neighbor_recall: float = 1.0,
     ) -> None:
+        self.neighbor_recall = neighbor_recall
         self._X, self._mean = _prepared(X)
         U = np.where(labeled, float(label_weight), float(unlabeled_weight))
         S = sp.csr_array(laplacian + sp.diags_array(U))

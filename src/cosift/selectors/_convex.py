@@ -22,7 +22,7 @@ from cosift._dask import is_dask, samples_in_chunks
 from cosift._sharing import shared
 from cosift._typing import Array, Matrix
 from cosift.chunks import Sampler
-from cosift.graph import local_laplacian
+from cosift.graph import Graph, local_graph
 from cosift.labels import Task
 from cosift.path import (
     Cell,
@@ -176,6 +176,9 @@ class SemiSupervisedSelector(ConvexSelector):
     transduction_ : list of ndarray
         The learned label matrix F_l of each task, (n_l, c_l), its rows those of the task in X;
         Dask arrays, not computed yet, if X is one.
+    neighbor_recall_ : ndarray of shape (n_tasks,)
+        The share of true nearest neighbours that the cliques of each task hold: 1 where the search
+        is exact, measured on a sample where it is not, NaN if X is a Dask array; see docs/scale.md.
     """
 
     beta: float
@@ -199,28 +202,31 @@ class SemiSupervisedSelector(ConvexSelector):
             )
 
     def _sampler(self, X: Matrix, first: int = 0) -> Sampler:
-        laplacians: dict[bytes, Matrix] = {}
+        graphs: dict[bytes, Graph] = {}
 
         def samples(task: Task, Y: Array) -> SemiSupervisedSamples:
             own, key = _rows(X, task.rows), task.rows.tobytes()
-            if key not in laplacians:
-                laplacians[key] = shared(local_laplacian, own, self.n_neighbors, self.local_ridge)
+            if key not in graphs:
+                graphs[key] = shared(local_graph, own, self.n_neighbors, self.local_ridge)
+            laplacian, recall = graphs[key]
             if self.unlabeled_weight == 0:
-                _check_reached(laplacians[key], task, first)
-            return SemiSupervisedSamples(
-                own, Y, task.labeled, laplacians[key], self.label_weight, self.unlabeled_weight
-            )
+                _check_reached(laplacian, task, first)
+            weights = self.label_weight, self.unlabeled_weight
+            return SemiSupervisedSamples(own, Y, task.labeled, laplacian, *weights, recall)
 
         return samples
 
     def _store(self, tasks: list[Task], solution: Solution) -> Self:
         super()._store(tasks, solution)
         F: list[Array] = [np.empty(0)] * len(tasks)
+        self.neighbor_recall_ = np.full(len(tasks), np.nan)
         ends = np.cumsum(solution.fixed.sizes)
         for (group, _), labels in zip(solution.fixed.parts, solution.labels, strict=True):
             owners = np.searchsorted(ends, group.columns, side="right")
             for task in np.unique(owners):
                 F[task] = labels[:, owners == task]
+                if isinstance(group.samples, SemiSupervisedSamples):
+                    self.neighbor_recall_[task] = group.samples.neighbor_recall
         self.transduction_ = F
         return self
 

@@ -66,6 +66,9 @@ class SFSS(SemiSupervisedSelector):
         The certificate: the least objective lies between the bound and the objective.
     transduction_ : list of ndarray
         The learned label matrix F_l of each task, (n_l, c_l), its rows those of the task in X.
+    neighbor_recall_ : ndarray of shape (n_tasks,)
+        The share of true nearest neighbours that the cliques of each task hold: 1 where the search
+        is exact, measured on a sample where it is not, see docs/scale.md.
 
     See Also
     --------
