@@ -1,6 +1,6 @@
 """How time and memory grow with the number of samples, of features and of tasks.
 
-Gaussian classes that differ in 30 features, a tenth of the rows labelled, SFMC to a certified gap of
+Gaussian classes that differ in 30 features, a tenth of the rows labelled, SFMC to a gap of
 1e-6.  One quantity doubles while the others stay; every fit is a process of its own, and memory is
 what the fit added to the peak of the process.  The exponent is the slope of a straight line through
 the logarithms: 1 is linear growth.

@@ -1,8 +1,8 @@
 """Many features: 500 samples of 100,000 dense or 1,000,000 sparse ones (a thousandth stored).
 
 Two tasks of three classes, a fifth of the rows labelled, 30 features that tell the classes apart.
-Every fit is a process of its own, certified to a gap of 1e-6; the peak of memory is that of the
-process less nothing: interpreter, libraries and samples are in it.
+Every fit is a process of its own, certified to a gap of 1e-6; its peak of memory is that of the
+process, interpreter, libraries and samples included.
 """
 
 from __future__ import annotations
