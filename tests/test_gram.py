@@ -78,6 +78,19 @@ def test_a_near_mu_saves_work(monkeypatch):
     assert 0 < len(count) - cold < 0.8 * cold
 
 
+def test_down_from_a_small_mu_nothing_is_left_to_do(monkeypatch):
+    task, iterations = task_of(), []
+    S = sp.csr_array(np.diag(task.u) + task.L)
+    solve = noise.conjugate_gradients
+    monkeypatch.setattr(noise, "conjugate_gradients", lambda *a: iterations.append(1) or solve(*a))
+    first = IterativeNoise(S, task.u, 1e-6).gram(task.X)
+    assert iterations
+    iterations.clear()
+    found = IterativeNoise(S, task.u, 1e-8).gram(task.X, first)
+    assert not iterations
+    assert relative(found.gram, oracles.exact_precision(task, 1e-8, task.X)) <= 1.1e-12
+
+
 @pytest.mark.parametrize("u", [1e-6, 1e-9, 0.0])
 def test_conditions_that_single_precision_cannot_solve(u):
     task = task_of(unlabeled_weight=u)

@@ -128,7 +128,9 @@ class IterativeNoise:
         systems = [scaled.astype(np.float32)] * ROUNDS + [scaled] * ROUNDS
 
         def smooth(columns: slice) -> tuple[Array, Array]:
-            start = None if before is None else self._start(V[:, columns], before, columns)
+            start = None
+            if before is not None:
+                start = self._start(V[:, columns], before, columns, scale, systems[0])
             return self._smooth(np.ascontiguousarray(V[:, columns]), start, scale, systems)
 
         parts = blocks(m)
@@ -169,13 +171,20 @@ class IterativeNoise:
             f"conjugate gradients did not reach a residual of {ACCURACY} in {len(systems)} rounds"
         )
 
-    def _start(self, V: Array, before: Smoothed, columns: slice) -> Array:
-        """The best combination of another mu's F and of V, for every column."""
+    def _start(
+        self, V: Array, before: Smoothed, columns: slice, scale: Array, single: sp.csr_array
+    ) -> Array:
+        """The best combination of another mu's F and of V, for every column.
+
+        Nearly the best: half the digits will do, as the residual of a start is computed anew.
+        """
         mu = self._mu
         F = before.F[:, columns]
         AF = mu * F + before.mu * (V - F)  # as S F = mu_before (V - F)
-        J = mu / self._A.diagonal()[:, None] * V
-        AJ = product(self._A, J)
+        J = mu * scale[:, None] * V
+        size = np.maximum(np.abs(J).max(axis=0), np.finfo(np.float64).tiny)
+        AJ = product(single, (J / size).astype(np.float32)) * size / scale[:, None]
+        J *= scale[:, None]
         system = np.empty((V.shape[1], 2, 2))
         system[:, 0, 0] = np.einsum("ij,ij->j", F, AF)
         system[:, 1, 1] = np.einsum("ij,ij->j", J, AJ)

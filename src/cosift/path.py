@@ -147,7 +147,7 @@ def solve_grid(
     Yields
     ------
     int, Solution
-        Position in ``cells`` and solution, in the order of solving: mu ascending, within it
+        Position in ``cells`` and solution, in the order of solving: mu descending, within it
         alpha descending, within it gamma descending.
     """
     for mu, same_mu in by_mu(cells):
@@ -203,10 +203,13 @@ def solve_path(
 
 
 def by_mu(cells: Sequence[Cell]) -> Iterator[tuple[float, list[int]]]:
-    """Positions of cells with the same mu to rounding, mu ascending."""
-    positions = sorted(range(len(cells)), key=lambda i: cells[i].mu)
+    """Positions of cells with the same mu to rounding, mu descending.
+
+    Down from a mu, statistics start well: ``F / mu = A^-1 V`` has a limit, and less of it matters.
+    """
+    positions = sorted(range(len(cells)), key=lambda i: -cells[i].mu)
     while positions:
         mu = cells[positions[0]].mu
-        same = [i for i in positions if cells[i].mu <= mu * (1.0 + SAME_MU)]
+        same = [i for i in positions if cells[i].mu >= mu * (1.0 - SAME_MU)]
         yield mu, same
         positions = positions[len(same) :]

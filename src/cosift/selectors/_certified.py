@@ -69,7 +69,7 @@ class CertifiedSelector(LinearSelector):
         -------
         iterator of selectors
             Fitted clones, one a combination, each as its own ``fit`` would give up to ``tol``.
-            They come in the order of solving: by mu = alpha*beta ascending (if the method has
+            They come in the order of solving: by mu = alpha*beta descending (if the method has
             beta), then alpha descending (if it has that), then gamma descending.
         """
         values = {name: [value] for name, value in self._weights().items()}
