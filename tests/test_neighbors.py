@@ -173,6 +173,21 @@ class TestApproximate:
             assert len(set(clique)) == 8
             assert set(np.array(clique) // 30) == {i // 30}
 
+    def test_rows_with_too_few_candidates_are_compared_with_all(self, monkeypatch):
+        candidates = _approximate.Index.candidates
+
+        def fewer(self, rows, count, effort):
+            found = candidates(self, rows, count, effort)
+            found[rows % 3 == 0, 4:] = -1
+            return found
+
+        monkeypatch.setattr(_approximate.Index, "candidates", fewer)
+        X = continuous(1_200)
+        members, recall = find_cliques(sample_products(X), 8)
+        assert recall >= neighbors.RECALL
+        rows = range(0, 1_200, 30)
+        assert members[rows].tolist() == brute_force(X, rows, 8)
+
     def test_same_twice(self, monkeypatch):
         monkeypatch.setattr(_approximate, "EFFORTS", (16,))
         monkeypatch.setattr(neighbors, "RECALL", 0.1)

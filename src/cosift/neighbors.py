@@ -140,7 +140,8 @@ def _nearest_among(
     distances[none] = np.inf
     norms = products.squared_norms[rows]
     row = np.repeat(np.arange(len(rows)), candidates.shape[1])
-    others = _in_order(row, candidates.ravel(), distances.ravel(), norms, count)
+    with np.errstate(invalid="ignore"):  # no candidate beside no candidate
+        others = _in_order(row, candidates.ravel(), distances.ravel(), norms, count)
     farthest = np.partition(distances, count - 1, axis=1)[:, count - 1]
     open_ = np.flatnonzero(~(farthest + RESOLUTION * (norms + farthest) < beyond))
     others[open_] = _exactly(products, rows[open_], count)
