@@ -88,7 +88,9 @@ def test_data_travel_once(backend, tmp_path):
     trace = tmp_path / "trace"
     results = list(backend.map(carry, Luggage(trace), range(20)))
     assert sorted(item for item, _ in results) == list(range(20))
-    at_most = {"Serial": 0, "Processes": 2, "Dask": 2}[type(backend).__name__]
+    # For two workers, not for 20 items. One worker of Dask passes it on to the other, which may ask
+    # for it twice.
+    at_most = {"Serial": 0, "Processes": 2, "Dask": 4}[type(backend).__name__]
     assert len(traces(trace)) <= at_most
     assert (os.getpid() in {process for _, process in results}) == (at_most == 0)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cosift import LSDF, FisherScore, graph
+from cosift import LSDF, FisherScore, _products
 
 rng = np.random.default_rng(0)
 Y = np.array([0, 0, 0, 1, 1, 2, 2, 2, 5] + [-1] * 11)
@@ -146,8 +146,8 @@ def test_tasks_over_the_same_rows_search_neighbours_once(monkeypatch):
 
 def test_no_graph_of_labels_is_formed(monkeypatch):
     """All pairs of 4000 labelled samples would be 128 MB."""
-    monkeypatch.setattr(graph, "GRAM_SAMPLES", 0)
-    monkeypatch.setattr(graph, "BLOCK_SIZE", 2**17)
+    monkeypatch.setattr(_products, "GRAM_SAMPLES", 0)
+    monkeypatch.setattr(_products, "BLOCK_SIZE", 2**17)
     many, y = rng.normal(size=(4000, 3)), np.arange(4000) % 2
     tracemalloc.start()
     LSDF().fit(many, y)

@@ -64,7 +64,8 @@ def page(browser, report):
 
 
 def table_of(page, place):
-    """A table as it is shown: heads and rows of text."""
+    """A table as it is shown, once it is there: heads and rows of text."""
+    page.locator(f"{place} thead th button").first.wait_for()
     heads = page.locator(f"{place} thead th button").all_inner_texts()
     rows = page.locator(f"{place} tbody tr").all()
     return heads, [row.locator("th, td").all_inner_texts() for row in rows]
