@@ -189,7 +189,9 @@ class TestApproximate:
         assert members[rows].tolist() == brute_force(X, rows, 8)
 
     def test_same_twice(self, monkeypatch):
-        monkeypatch.setattr(_approximate, "EFFORTS", (16,))
+        monkeypatch.setattr(_approximate, "LINKS", 4)
+        monkeypatch.setattr(_approximate, "BUILDING", 4)
+        monkeypatch.setattr(_approximate, "EFFORTS", (8,))
         monkeypatch.setattr(neighbors, "RECALL", 0.1)
         X = continuous(2_000)
         first, second = (find_cliques(sample_products(X), 8) for _ in range(2))

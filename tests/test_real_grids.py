@@ -73,7 +73,9 @@ def test_every_cell_converges(samples, mu_exponent):
             assert result.converged, f"{cell}: {result.gap / problem.at_zero:.1e}"
             assert result.gap <= TOL * problem.at_zero, cell
             assert result.gap >= -1e-12 * problem.at_zero, cell
-            assert result.objective == pytest.approx(problem.objective(result.W), rel=1e-12), cell
+            # Of terms as large as the objective at zero, the sum is known to their last digits.
+            wrong = abs(result.objective - problem.objective(result.W))
+            assert wrong <= 1e-14 * problem.at_zero, cell
             if gauge(problem.penalty, 2.0 * problem.linear, threshold=1.0).upper <= 1.0:
                 assert result.n_iter == 0, cell
                 assert not result.W.any(), cell
