@@ -94,6 +94,16 @@ def test_errors_name_the_line(tmp_path, monkeypatch, text, message, block):
     assert str(caught.value).startswith(str(path))
 
 
+@pytest.mark.parametrize("odd", ["0.5", "1e3", "3000000000", "-2.", "1\t2", " 1 2"])
+def test_whole_numbers_may_end_anywhere(tmp_path, monkeypatch, odd):
+    """What is read fast for its first lines must be read right for its last."""
+    lines = ["1 2"] * 20 + [odd if len(odd.split()) == 2 else f"{odd} 2"] + ["3 4"] * 20
+    path = tmp_path / "x.txt"
+    path.write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(_text, "BLOCK", 30)
+    np.testing.assert_array_equal(parsed(path, 2), [list(map(float, x.split())) for x in lines])
+
+
 def test_names_are_read_without_marks_and_empty_lines(tmp_path):
     path = tmp_path / "names.txt"
     path.write_bytes("\ufeff Cat\r\n\r\nHund \n\n".encode())

@@ -6,7 +6,7 @@ become rows of a memory map, of a dense array, or of a sparse matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -120,7 +120,9 @@ def stack_numbers(
     if memory_map is not None:
         return _mapped(Path(memory_map), blocks, dtype, (total, columns))
     if np.count_nonzero(first) < SPARSE * first.size:
-        return sp.csr_array(sp.vstack([sp.csr_array(block) for block in blocks], format="csr"))
+        # Polars fills columns, and SciPy looks for what is not zero row by row.
+        found = [sp.csr_array(block.T).T for block in blocks]
+        return sp.csr_array(sp.vstack(found, format="csr"))
     dense = np.empty((total, columns), dtype=dtype)
     _fill(dense, blocks)
     return dense
@@ -194,29 +196,35 @@ def read_numbers(
     ndarray of shape (rows, columns)
         Rows in the order of the file, as many as 8 MB of text hold. Empty lines are no rows.
     """
+    import polars as pl
+
     line = 0
-    tidy = False
+    real = pl.Float32 if dtype == np.float32 else pl.Float64
+    # From the fastest to the most forgiving; what fails once is not tried again.
+    ways: list[tuple[Any, Callable[[bytes], bytes]]]
+    ways = [(pl.Int32, bytes), (real, bytes), (real, _tidied)]
     for text in _blocks(path, columns):
-        block = None if tidy else _parse(text, columns, dtype)
-        if block is None:
-            tidy = True
-            block = _parse(_tidied(text), columns, dtype)
-        if block is None:
+        while ways:
+            kind, prepared = ways[0]
+            block = _parse(prepared(text), columns, kind)
+            if block is not None:
+                break
+            ways.pop(0)
+        else:
             raise _first_error(path, text, columns, line)
         line += text.count(b"\n")
-        yield block
+        yield block.astype(dtype, copy=False)
 
 
-def _parse(text: bytes, columns: int, dtype: type[np.floating[Any]]) -> NDArray[Any] | None:
+def _parse(text: bytes, columns: int, kind: Any) -> NDArray[Any] | None:
     """Numbers with one blank between them and perhaps one after them, if that is all there is."""
     import polars as pl
 
     if not text:
-        return np.empty((0, columns), dtype=dtype)
+        return np.empty((0, columns))
     # Polars would expand whatever begins like a compressed file.
     if text[0] not in BEGINNINGS:
         return None
-    kind = pl.Float32 if dtype == np.float32 else pl.Float64
     schema: dict[str, Any] = {str(j): kind for j in range(columns)}
     ends_blank = text[: text.find(b"\n")].endswith(b" ")
     if ends_blank:

@@ -88,7 +88,15 @@ def summary(facts: Facts) -> str:
 
 def notes(facts: Facts) -> tuple[str, ...]:
     """What was left out, what tests over tasks say, and what limits all of it."""
-    return (*_left_out(facts), *_choices(facts), *_over_tasks(facts), *_limits(facts))
+    choices = remarks(facts.results.choices)
+    return (*_left_out(facts), *choices, *_over_tasks(facts), *_limits(facts))
+
+
+def remarks(choices: pl.DataFrame) -> Iterator[str]:
+    """What was remarked on how weights were chosen, the most frequent first."""
+    counts = choices.filter(pl.col("note") != "")["note"].value_counts()
+    for remark, count in counts.sort("count", "note", descending=[True, False]).iter_rows():
+        yield f"In {count} of {len(choices)} units: {remark}"
 
 
 def listed(items: Iterable[str]) -> str:
@@ -155,16 +163,8 @@ def _others(facts: Facts) -> Iterator[str]:
 def _tuning(facts: Facts) -> Iterator[str]:
     """What chose the weights, and whether it always could."""
     yield TUNING[facts.results.plan.tuning]
-    if any(_choices(facts)):
+    if any(remarks(facts.results.choices)):
         yield "Not without reserve: the notes say where."
-
-
-def _choices(facts: Facts) -> Iterator[str]:
-    """What the choices of units remarked on."""
-    choices = facts.results.choices
-    remarks = choices.filter(pl.col("note") != "")["note"].value_counts()
-    for remark, count in remarks.sort("count", "note", descending=[True, False]).iter_rows():
-        yield f"{count} of {len(choices)} units: {remark}"
 
 
 def _left_out(facts: Facts) -> Iterator[str]:

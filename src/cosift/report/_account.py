@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from cosift.experiment import Conclusions, Results
-from cosift.experiment._sentences import p_value
+from cosift.experiment._sentences import p_value, remarks
 from cosift.experiment.draw import child_seed
 from cosift.experiment.significance import LEVEL
 from cosift.plot._choices import percent_name
@@ -102,9 +102,8 @@ def _cautions(results: Results) -> Iterator[tuple[str, str]]:
         )
     for text in results.about["leaks"]:
         yield "Leakage", text
-    unchosen = results.choices.filter(pl.col("note") != "")
-    for (note,), own in unchosen.group_by("note", maintain_order=True):
-        yield "Choice of weights", f"In {len(own)} of {len(results.choices)} units: {note}"
+    for remark in remarks(results.choices):
+        yield "Choice of weights", remark
     if not results.complete:
         done, total = len(results.choices), len(results.plan.units())
         failed = len(results.failures)
