@@ -95,6 +95,7 @@ CONFIG: dict[str, Any] = {
         "labelLimit": 190,
         "titleLimit": 400,
         "symbolSize": 70,
+        "symbolOpacity": 1,
         "rowPadding": 4,
         "columnPadding": 14,
     },
