@@ -62,6 +62,8 @@ def test_one_column_in_two_roles(pets):
         ({"target": ["size", "run"]}, "each of several targets must hold 0 and 1.* 1.5 in 'size'"),
         ({"target": ["who", "run"]}, "must hold 0 and 1.* Found Ann in 'who'"),
         ({"target": "kind", "ignore": ["note"]}, "Found String in 'who', such as 'Ann'"),
+        ({"target": "kind", "task": "kind"}, "'kind' cannot be the target and the task as well"),
+        ({"target": ["run", "who"], "group": "who"}, "'who' cannot be the target and the group"),
     ],
 )
 def test_wrong_roles(pets, roles, message):

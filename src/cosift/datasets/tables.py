@@ -191,6 +191,12 @@ def _roles(
 ) -> tuple[tuple[str, ...], set[str]]:
     """Names of the targets, and of all columns that have a role."""
     targets = _names(target)
+    for what, role in (("task", task), ("group", group)):
+        if role is not None and str(role) in targets:
+            raise TableError(
+                f"{str(role)!r} cannot be the target and the {what} as well: every {what} would "
+                "have one class only."
+            )
     return targets, {*targets, *_names(task), *_names(group)}
 
 
