@@ -2,8 +2,8 @@
 
 The wheels of NumPy and of SciPy each bring a BLAS with threads of its own, which keep spinning for
 a while after every call.  Code that goes to and fro between the two has twice as many threads at
-work as there are cores, each waiting for those that got none: an iteration of our solvers took 15
-times as long as with one thread (`python -m benchmarks threads`).
+work as there are cores, each waiting for those that got none, which can cost many times what a
+single thread would take.
 """
 
 from __future__ import annotations
